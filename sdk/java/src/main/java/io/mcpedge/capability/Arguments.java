@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.exc.ValueInstantiationException;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -18,6 +19,9 @@ import java.util.stream.Stream;
  * @param member whose value is read; null: the object is
  */
 record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) {
+  /** The most unknown members that an error names. */
+  private static final int MOST_NAMES = 5;
+
   Arguments(Class<A> type, ObjectNode schema) {
     this(type, schema, "argument", null);
   }
@@ -51,6 +55,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     if (type == RawJson.class) {
       return type.cast(new RawJson(text.isEmpty() ? "{}" : text));
     }
+    refuseUnknown((ObjectNode) node);
     complete((ObjectNode) node, schema, "");
     try {
       return Json.MAPPER.treeToValue(member == null ? node : node.path(member), type);
@@ -76,6 +81,20 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
       rule = resolved(rule.has("items") ? rule.get("items") : named.isMissingNode() ? rule.path("additionalProperties") : named);
     }
     return rule;
+  }
+
+  /** Throws INVALID_ARGUMENT for members that the schema does not name, where it admits no others. */
+  private void refuseUnknown(ObjectNode node) {
+    JsonNode properties = schema.path("properties");
+    if (!schema.path("additionalProperties").isBoolean() || schema.path("additionalProperties").asBoolean()) {
+      return;
+    }
+    List<String> strays = node.properties().stream().map(Map.Entry::getKey).filter(name -> !properties.has(name)).limit(MOST_NAMES).map(Json::quote).toList();
+    if (!strays.isEmpty()) {
+      String known = String.join(", ", properties.properties().stream().map(Map.Entry::getKey).toList());
+      throw invalid("unknown " + noun + (strays.size() > 1 ? "s " : " ") + String.join(", ", strays) + ": "
+          + (known.isEmpty() ? "there are none" : "the " + noun + "s are " + known));
+    }
   }
 
   /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for what is missing; to any depth. */
@@ -105,6 +124,8 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
       for (int i = 0; i < array.size(); i++) {
         array.set(i, completed(array.get(i), resolved(by.get("items")), path + "." + i));
       }
+    } else if (Bytes.are(by) && value.isTextual() && !Bytes.fit(by, value.asText())) {
+      throw invalid("the " + noun + " \"" + path + "\" must be " + Bytes.wanted(by));
     } else if (by.path("type").asText().equals("integer") && value.isBigDecimal() && value.decimalValue().stripTrailingZeros().scale() <= 0
         && value.decimalValue().precision() - value.decimalValue().scale() <= 20) {
       return Json.MAPPER.getNodeFactory().numberNode(value.decimalValue().toBigInteger());

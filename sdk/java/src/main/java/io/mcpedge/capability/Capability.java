@@ -22,6 +22,7 @@ public final class Capability {
   boolean announced;
   Duration grace = Duration.ofSeconds(10);
   private OpenTelemetry telemetry;
+  private boolean maskErrors;
   private Executor executor = Executors.newCachedThreadPool(r -> {
     Thread thread = new Thread(r, "handler");
     thread.setDaemon(true);
@@ -106,6 +107,15 @@ public final class Capability {
   }
 
   /**
+   * Hides the message of every exception of a handler that has no reason, as mistakes of the program are hidden. {@link Failure}, the
+   * status of a gRPC call and {@link Unanswered} are shown.
+   */
+  public Capability maskErrors(boolean mask) {
+    maskErrors = mask;
+    return this;
+  }
+
+  /**
    * The executor of handlers, each of which blocks a thread; by default threads are created on demand. With Java 21 {@code
    * Executors.newVirtualThreadPerTaskExecutor()} is suitable.
    */
@@ -124,8 +134,11 @@ public final class Capability {
    * itself) is INTERNAL, and its text is only logged.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
-    return tool(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call), options);
+    return tool(name, description, None.class, handler == null ? null : (call, none) -> handler.call(call), options);
   }
+
+  /** The arguments of what takes none. */
+  private record None() {}
 
   /**
    * As above, with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link
@@ -217,7 +230,7 @@ public final class Capability {
 
   /** Adds a prompt without arguments. It returns a String, a PromptMessage, a List of them, or a {@link PromptResult}. */
   public Capability prompt(String name, String description, Handler<?> handler) {
-    return prompt(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call));
+    return prompt(name, description, None.class, handler == null ? null : (call, none) -> handler.call(call));
   }
 
   /** As above, with arguments: a record of Strings, enums and Optionals of them. */
@@ -249,7 +262,7 @@ public final class Capability {
   /** The contract's services, for your own gRPC server. Call {@link #close} when that begins to stop. */
   public List<ServerServiceDefinition> services() {
     var tracing = new Tracing(telemetry);
-    var rounds = new Rounds(executor, tracing, running);
+    var rounds = new Rounds(executor, tracing, running, maskErrors);
     List<BindableService> all =
         List.of(new BackendService(this), new ToolService(this, rounds), new ResourceService(this, rounds), new PromptService(this, rounds));
     return all.stream().map(s -> ServerInterceptors.intercept(s, tracing)).toList();

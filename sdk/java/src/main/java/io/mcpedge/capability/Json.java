@@ -43,7 +43,7 @@ final class Json {
     try {
       return MAPPER.writeValueAsString(value);
     } catch (JsonProcessingException e) {
-      throw new DefinitionException(value.getClass().getName() + " cannot be told as JSON: " + e.getOriginalMessage(), e);
+      throw new DefinitionException((value == null ? "null" : value.getClass().getName()) + " cannot be encoded as JSON: " + e.getOriginalMessage(), e);
     }
   }
 

@@ -19,7 +19,7 @@ final class Prompts {
   static <A> Entry of(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
     DefinitionException.unlessNamed("prompt", name, description);
     String what = "prompt " + name;
-    ObjectNode schema = Schemas.ofArguments(what, arguments);
+    ObjectNode schema = Schemas.closed(what, arguments);
     List<PromptArgument> taken = new ArrayList<>();
     for (var member : schema.path("properties").properties()) {
       if (!member.getValue().path("type").asText().equals("string")) {
@@ -49,20 +49,21 @@ final class Prompts {
   }
 
   private static GetPromptResult result(Prompt prompt, Object value) {
-    if (value instanceof PromptResult whole) {
+    Official official = new Official("prompt " + prompt.name(), "return a String");
+    PromptResult converted = value instanceof PromptResult own ? own : official.prompt(value);
+    if (converted != null) {
+      PromptResult whole = converted;
       String description = whole.description().isEmpty() ? prompt.description() : whole.description();
       return GetPromptResult.newBuilder().setDescription(description).addAllMessages(whole.messages().stream().map(Wire::message).toList())
           .setMetaJson(Wire.meta(whole.meta())).build();
     }
     var out = GetPromptResult.newBuilder().setDescription(prompt.description());
     for (Object one : value instanceof List<?> list ? list : value == null ? List.of() : List.of(value)) {
-      if (one instanceof String text) {
-        out.addMessages(Wire.message(Content.user(Content.text(text))));
-      } else if (one instanceof PromptMessage message) {
-        out.addMessages(Wire.message(message));
-      } else {
-        throw new Failure(Reason.INTERNAL, "prompt " + prompt.name() + " returned something else than text, messages or a PromptResult");
+      PromptMessage message = official.messageOf(one);
+      if (message == null) {
+        throw official.fail("a " + (one == null ? "null" : one.getClass().getSimpleName()) + ": return a String, a PromptMessage, a List of them, or a PromptResult");
       }
+      out.addMessages(Wire.message(message));
     }
     if (out.getMessagesCount() == 0) {
       throw new Failure(Reason.INTERNAL, "prompt " + prompt.name() + " returned nothing");

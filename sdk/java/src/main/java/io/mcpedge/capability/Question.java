@@ -16,6 +16,8 @@ import java.util.function.Function;
  * several at once.
  */
 public final class Question<T> {
+  /** Formats that clients can show. */
+  private static final Set<String> FORMATS = Set.of("", "email", "uri", "date", "date-time");
   private static final Set<String> FLAT = Set.of("string", "number", "integer", "boolean");
   private static final Map<Class<?>, ObjectNode> FORMS = new ConcurrentHashMap<>();
 
@@ -151,6 +153,10 @@ public final class Question<T> {
     for (var member : schema.path("properties").properties()) {
       JsonNode rule = member.getValue();
       boolean choices = rule.path("type").asText().equals("array") && rule.at("/items/enum").isArray();
+      String format = Bytes.are(rule) ? "base64" : rule.path("format").asText();
+      if (!FORMATS.contains(format)) {
+        throw new DefinitionException("member " + member.getKey() + " of a form: no client knows the format " + format + "; use a String, or email, uri, date or date-time");
+      }
       if (!FLAT.contains(rule.path("type").asText()) && !choices) {
         throw new DefinitionException("member " + member.getKey() + " of a form: use a string, number, boolean, enum or a list of enums");
       }

@@ -3,13 +3,13 @@ package io.mcpedge.capability;
 import io.mcpedge.v1.FailureReason;
 
 /**
- * Why there is no result. For a tool, INVALID_ARGUMENT and FAILED_PRECONDITION reach the model as a result with {@code isError};
- * all others are protocol errors.
+ * Why there is no result. Of a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND, as a result with {@code
+ * isError}; all others are protocol errors, which the client sees.
  */
 public enum Reason {
   /** The arguments are wrong. */
   INVALID_ARGUMENT,
-  /** The named tool, prompt or resource does not exist. */
+  /** The resource, or what a tool looked for, does not exist. */
   NOT_FOUND,
   /** The state of the world does not allow it now. */
   FAILED_PRECONDITION,

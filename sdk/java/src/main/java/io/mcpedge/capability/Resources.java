@@ -65,18 +65,21 @@ final class Resources {
     if (value instanceof byte[] bytes) {
       return new ReadResult(List.of(ofBytes(uri, mimeType, bytes)));
     }
-    Map<String, Object> meta = value instanceof ReadResult whole ? whole.meta() : null;
-    value = value instanceof ReadResult whole ? whole.contents() : value;
+    Official official = new Official("the read of " + Json.quote(uri), "return its JSON as a String");
+    ReadResult converted = value instanceof ReadResult own ? own : official.read(value);
+    Map<String, Object> meta = converted == null ? null : converted.meta();
+    value = converted == null ? value : converted.contents();
     List<?> all = value == null ? List.of() : value instanceof List<?> list ? list : List.of(value);
     if (all.isEmpty()) {
       throw Failure.notFound("resource", uri);
     }
     List<ResourceContents> out = new ArrayList<>();
     for (Object one : all) {
-      if (!(one instanceof ResourceContents contents)) {
-        throw new Failure(Reason.INTERNAL, "the read of " + Json.quote(uri) + " returned something else than String, byte[] or contents with a body");
+      ReadResult given = one instanceof ResourceContents contents ? new ReadResult(List.of(contents)) : official.read(one);
+      if (given == null) {
+        throw official.fail("a " + (one == null ? "null" : one.getClass().getSimpleName()) + ": return a String, a byte[], ResourceContents or a ReadResult");
       }
-      out.add(completed(contents, uri, mimeType));
+      given.contents().forEach(contents -> out.add(completed(contents, uri, mimeType)));
     }
     return new ReadResult(out, meta);
   }

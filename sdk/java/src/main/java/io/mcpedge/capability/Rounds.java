@@ -10,12 +10,13 @@ import io.mcpedge.v1.RequestContext;
 import java.lang.System.Logger;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.concurrent.*;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Runs handlers, each in a thread of its own, and sorts how they end. */
-record Rounds(Executor executor, Tracing tracing, Running running) {
+record Rounds(Executor executor, Tracing tracing, Running running, boolean maskErrors) {
   private static final Logger LOG = System.getLogger("io.mcpedge.capability");
 
   /** What there is to do: it makes the result's message of what a handler gives. */
@@ -120,6 +121,8 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
         events.fail(Status.CANCELLED);
       } else if (statusOf(e) != null) {
         events.fail(statusOf(e));
+      } else if (masks(e)) {
+        fail(events, span, broken(what, call, e));
       } else {
         events.end("result", plain.apply((Exception) e));
       }
@@ -145,7 +148,7 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
   }
 
   /** The status of what a call without a stream of events ended with. */
-  static Status status(String what, Call call, Throwable thrown) {
+  private Status status(String what, Call call, Throwable thrown) {
     try {
       Throwable e = unwrapped(thrown);
       if (isFault(e)) {
@@ -155,6 +158,9 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
         return Failure.status(failure.wire());
       }
       Status status = statusOf(e);
+      if (status == null && masks(e)) {
+        return Failure.status(broken(what, call, e));
+      }
       return status == null ? Status.INTERNAL.withDescription(text(e)) : status;
     } catch (Throwable unsaid) {
       return Failure.status(broken(what, call, unsaid));
@@ -166,8 +172,33 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
     throw new Failure(Reason.INTERNAL, text(e));
   }
 
+  private boolean masks(Throwable e) {
+    return maskErrors && !(e instanceof Unanswered);
+  }
+
+  /** The message of an exception, after the name of its class where the message alone says little. */
   static String text(Throwable e) {
-    return e.getMessage() == null || e.getMessage().isEmpty() ? e.getClass().getSimpleName() : e.getMessage();
+    String name = e.getClass().getSimpleName();
+    return e.getMessage() == null || e.getMessage().isEmpty() ? name : isOfData(e) ? name + ": " + e.getMessage() : e.getMessage();
+  }
+
+  /** Whether it is an exception of Java itself about data: a missing element, an index, a division by zero. */
+  private static boolean isOfData(Throwable e) {
+    boolean data = e instanceof NoSuchElementException || e instanceof IndexOutOfBoundsException || e instanceof ArithmeticException;
+    return data && e.getClass().getName().startsWith("java.");
+  }
+
+  /** The message of a NOT_FOUND that a handler threw, as a Failure or as the status of a gRPC call; null: it is none. */
+  static String notFound(Throwable thrown) {
+    Throwable e = unwrapped(thrown);
+    if (isFault(e)) {
+      return null;
+    }
+    if (find(e, Failure.class) instanceof Failure failure) {
+      return failure.reason() == Reason.NOT_FOUND ? failure.getMessage() : null;
+    }
+    Status status = statusOf(e);
+    return status == null || status.getCode() != Status.Code.NOT_FOUND ? null : status.getDescription() == null ? "not found" : status.getDescription();
   }
 
   /** The public text of a fault; its details are in the log only. */
@@ -178,8 +209,8 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
 
   /**
    * Whether it is a mistake of the program: an Error, or what else is no Exception, or an unchecked exception of Java itself
-   * (NullPointerException, ClassCastException …) but for IllegalArgumentException, IllegalStateException and plain RuntimeException;
-   * not a class of one's own.
+   * (NullPointerException, ClassCastException …), except IllegalArgumentException, IllegalStateException, plain RuntimeException, and
+   * those about data; not a class of one's own.
    */
   private static boolean isFault(Throwable e) {
     if (find(e, Unwound.class) != null) {
@@ -187,7 +218,7 @@ record Rounds(Executor executor, Tracing tracing, Running running) {
     }
     String name = e.getClass().getName();
     boolean java = name.startsWith("java.lang.") || name.startsWith("java.util.");
-    boolean said = e instanceof IllegalArgumentException || e instanceof IllegalStateException || e.getClass() == RuntimeException.class;
+    boolean said = e instanceof IllegalArgumentException || e instanceof IllegalStateException || e.getClass() == RuntimeException.class || isOfData(e);
     return !(e instanceof Exception) || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
   }
 

@@ -67,6 +67,9 @@ record Rules(ObjectNode schema) {
     if (choices.path(0).has("const")) {
       return "one of " + choices.findValues("const");
     }
+    if (Bytes.are(rule)) {
+      return Bytes.wanted(rule);
+    }
     String type = rule.path("type").asText("of another type");
     if (FORMATS.containsKey(rule.path("format").asText())) {
       return FORMATS.get(rule.path("format").asText());

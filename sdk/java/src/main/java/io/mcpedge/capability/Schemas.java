@@ -65,6 +65,13 @@ final class Schemas {
     return schema;
   }
 
+  /** As ofArguments, without members that the type does not name; of a Map and of any JSON all are admitted. */
+  static ObjectNode closed(String what, Class<?> type) {
+    ObjectNode schema = ofArguments(what, type);
+    boolean any = Map.class.isAssignableFrom(type) || type == Object.class || type == RawJson.class || JsonNode.class.isAssignableFrom(type);
+    return any || schema.has("additionalProperties") ? schema : schema.put("additionalProperties", false);
+  }
+
   /**
    * Writes the references of a schema out, for those who take none. Inside itself, an object is any object, and what else refers to
    * itself is anything.
@@ -100,7 +107,7 @@ final class Schemas {
         .withRequiredCheck(field -> output || !mayBeMissing(field))
         .withNullableCheck(field -> output && isOptional(field))
         .withDescriptionResolver(field -> field.isFakeContainerItemScope() ? null : valueOf(field.getAnnotation(Description.class)))
-        .withInstanceAttributeOverride((node, field, context) -> restrict(node, field));
+        .withInstanceAttributeOverride((node, field, context) -> restrict(node, field, output));
     return new SchemaGenerator(config.build());
   }
 
@@ -110,6 +117,9 @@ final class Schemas {
     public CustomDefinition provideCustomSchemaDefinition(ResolvedType type, SchemaGenerationContext context) {
       if (type.isInstanceOf(RawJson.class) || type.isInstanceOf(JsonNode.class)) {
         return new CustomDefinition(context.getGeneratorConfig().createObjectNode(), true);
+      }
+      if (type.getErasedType() == byte[].class) {
+        return new CustomDefinition(context.getGeneratorConfig().createObjectNode().put("type", "string").put("contentEncoding", "base64"), true);
       }
       if (output) {
         return type.isInstanceOf(Enum.class) ? new CustomDefinition(context.createStandardDefinition(type, this), true) : null;
@@ -165,17 +175,25 @@ final class Schemas {
     return inner.isEmpty() ? field.getContext().resolve(OPTIONALS.get(field.getDeclaredType().getErasedType())) : inner.get(0);
   }
 
+  private static boolean isBytes(FieldScope field) {
+    return (isOptional(field) ? within(field) : field.getType()).getErasedType() == byte[].class;
+  }
+
   private static boolean mayBeMissing(FieldScope field) {
     return isOptional(field) || field.getAnnotation(Default.class) != null;
   }
 
   /** Adds what the annotations say: of a list, the bounds of values to its items. */
-  private static void restrict(ObjectNode node, FieldScope field) {
+  private static void restrict(ObjectNode node, FieldScope field, boolean output) {
     Limits limits = field.getAnnotation(Limits.class);
     boolean item = field.isFakeContainerItemScope();
-    boolean list = !item && field.isContainerType();
+    boolean bytes = isBytes(field);
+    boolean list = !item && field.isContainerType() && !bytes;
     if (limits != null && !list) {
       restrictValues(node, limits);
+    }
+    if (bytes && !output) {
+      node.put("maxLength", Bytes.characters(limits == null || limits.maxLength() < 0 ? Bytes.MOST : limits.maxLength()));
     }
     if (limits != null && !item) {
       put(node, "minItems", limits.minItems());

@@ -12,8 +12,19 @@ import java.util.function.Consumer;
 public final class ToolOption {
   private final Consumer<Tool.Builder> change;
 
+  private final boolean allowsUnknown;
+
   private ToolOption(Consumer<Tool.Builder> change) {
+    this(change, false);
+  }
+
+  private ToolOption(Consumer<Tool.Builder> change, boolean allowsUnknown) {
     this.change = change;
+    this.allowsUnknown = allowsUnknown;
+  }
+
+  boolean allowsUnknown() {
+    return allowsUnknown;
   }
 
   void apply(Tool.Builder tool) {
@@ -53,6 +64,11 @@ public final class ToolOption {
   /** Whether the tool reaches beyond a closed world, as a web search does; clients assume that it does. MCP: openWorldHint. */
   public static ToolOption openWorld(boolean yes) {
     return new ToolOption(t -> t.getAnnotationsBuilder().setOpenWorld(yes));
+  }
+
+  /** Drops arguments that are no components of the record. By default they are refused by name. */
+  public static ToolOption allowUnknownArguments() {
+    return new ToolOption(t -> {}, true);
   }
 
   /** Replaces the schema of the arguments, unchanged: JSON Schema 2020-12 with an object at its root. */

@@ -28,9 +28,22 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
   public void callTool(CallToolRequest request, StreamObserver<CallToolResponse> to) {
     rounds.stream("tool " + request.getName(), request.getContext(), request.getInputResponsesList(), request.getState(), to,
         CallToolResponse.getDefaultInstance(), call -> {
-          CallToolResult result = s.tools.find(request.getName()).body().run(call, request.getArgumentsJson());
+          CallToolResult result = run(s.tools.find(request.getName()), call, request.getArgumentsJson());
           return result.getMetaJson().isEmpty() ? result.toBuilder().setMetaJson(call.metaJson()).build() : result;
         }, Tools::plain);
+  }
+
+  /** Runs a tool. NOT_FOUND of its handler is for the model: the tool exists, but not what it looked for. */
+  private static CallToolResult run(Tools.Entry tool, Call call, String arguments) throws Exception {
+    try {
+      return tool.body().run(call, arguments);
+    } catch (Exception e) {
+      String missing = Rounds.notFound(e);
+      if (missing == null) {
+        throw e;
+      }
+      return Result.error(missing).wire();
+    }
   }
 
   @Override

@@ -1,13 +1,23 @@
 package io.mcpedge.capability;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.mcpedge.v1.CallToolResult;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Future;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Makes tools of functions. */
 final class Tools {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
+
+  /** Types of the library that are no results of tools. */
+  private static final List<Class<?>> OTHERS = List.of(PromptResult.class, PromptMessage.class, ReadResult.class, ResourceContents.class, Resource.class,
+      SamplingResult.class, ElicitResult.class, Tool.class, Question.class, Call.class, Throwable.class);
 
   private Tools() {}
 
@@ -22,12 +32,14 @@ final class Tools {
   static <A, R> Entry of(String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
     DefinitionException.unlessNamed("tool", name, description);
     String what = "tool " + checked(name);
+    Class<R> typed = typed(what, result);
+    boolean open = Stream.of(options).anyMatch(ToolOption::allowsUnknown);
     var tool = io.mcpedge.v1.Tool.newBuilder().setName(name).setDescription(description);
-    ObjectNode schema = Schemas.ofArguments(what, arguments);
+    ObjectNode schema = open ? Schemas.ofArguments(what, arguments) : Schemas.closed(what, arguments);
     ObjectNode listed = listed(schema);
     tool.setInputSchemaJson(listed.toString());
-    if (result != null) {
-      tool.setOutputSchemaJson(Schemas.of(what, result, true).toString());
+    if (typed != null) {
+      tool.setOutputSchemaJson(Schemas.of(what, typed, true).toString());
     }
     for (ToolOption option : options) {
       option.apply(tool);
@@ -36,7 +48,7 @@ final class Tools {
     var read = new Arguments<>(arguments, generated ? schema : Json.MAPPER.createObjectNode());
     return new Entry(tool.build(), (call, text) -> {
       R value = handler.call(call, read.read(text));
-      return result == null ? resultOf(value) : Result.structured(notNull(what, value)).wire();
+      return encoded(what, typed == null ? resultOf(what, value) : Result.structured(notNull(what, value)));
     });
   }
 
@@ -50,7 +62,7 @@ final class Tools {
 
   /** The schema of a type of arguments, as it is listed. */
   static ObjectNode inputSchema(String what, Class<?> arguments) {
-    return listed(Schemas.ofArguments(what, arguments));
+    return listed(Schemas.closed(what, arguments));
   }
 
   static Entry raw(Tool described, ToolHandler<RawJson, Result> handler, ToolOption... options) {
@@ -60,7 +72,7 @@ final class Tools {
       option.apply(tool);
     }
     var read = new Arguments<>(RawJson.class, Json.MAPPER.createObjectNode());
-    return new Entry(tool.build(), (call, text) -> notNull(what, handler.call(call, read.read(text))).wire());
+    return new Entry(tool.build(), (call, text) -> encoded(what, notNull(what, handler.call(call, read.read(text)))));
   }
 
   private static String checked(String name) {
@@ -70,23 +82,85 @@ final class Tools {
     return name;
   }
 
-  private static CallToolResult resultOf(Object value) {
+  /** The type of structured content; null where the value decides: for text, content and complete results. */
+  private static <R> Class<R> typed(String what, Class<R> result) {
+    if (result == null) {
+      return null;
+    }
+    String refused = Official.refusal(result);
+    if (refused == null && OTHERS.contains(result)) {
+      refused = "a " + result.getSimpleName() + ", which is no result of a tool: give a String, Content or a Result";
+    }
+    if (refused != null) {
+      throw new DefinitionException(what + " has as the type of its result " + refused);
+    }
+    boolean untyped = List.of(String.class, Result.class, Object.class, Void.class, void.class, Map.class).contains(result);
+    return untyped || Content.class.isAssignableFrom(result) || Official.isOfficial(result) ? null : result;
+  }
+
+  private static Result resultOf(String what, Object value) throws Exception {
+    if (value instanceof Future<?> future) {
+      return resultOf(what, future.get());
+    }
+    if (value instanceof Optional<?> optional) {
+      return resultOf(what, optional.orElse(null));
+    }
     if (value == null) {
-      return CallToolResult.getDefaultInstance();
+      return Result.of();
     }
     if (value instanceof String text) {
-      return Result.of(Content.text(text)).wire();
-    }
-    if (value instanceof Content block) {
-      return Result.of(block).wire();
+      return Result.of(Content.text(text));
     }
     if (value instanceof Result result) {
-      return result.wire();
+      return result;
     }
-    if (value instanceof List<?> list && !list.isEmpty() && list.stream().allMatch(Content.class::isInstance)) {
-      return Result.of(list.toArray(Content[]::new)).wire();
+    Official official = new Official(what, "return Result.structured(…)");
+    Content one = official.contentOf(value);
+    if (one != null) {
+      return Result.of(one);
     }
-    return Result.structured(value).wire();
+    if (value instanceof List<?> list && list.stream().anyMatch(item -> official.contentOf(item) != null)) {
+      return contents(official, list);
+    }
+    Result whole = official.result(value);
+    if (whole != null) {
+      return whole;
+    }
+    String refused = Official.refusal(value.getClass());
+    if (refused != null) {
+      throw official.fail(refused);
+    }
+    if (OTHERS.stream().anyMatch(other -> other.isInstance(value)) || Official.isOfficial(value.getClass())) {
+      throw official.fail("a " + value.getClass().getSimpleName() + ", which is no result of a tool: return a String, Content or a Result");
+    }
+    return Result.structured(value);
+  }
+
+  /** Content of a list of which some is content: a String in it is text, and what else is in it is an error. */
+  private static Result contents(Official official, List<?> list) {
+    List<Content> out = new ArrayList<>();
+    for (Object item : list) {
+      Content content = item instanceof String text ? Content.text(text) : official.contentOf(item);
+      if (content == null) {
+        throw official.fail("a list of content with a " + (item == null ? "null" : item.getClass().getSimpleName()) + " in it: give Content or a String");
+      }
+      out.add(content);
+    }
+    return new Result(out, null, false, null);
+  }
+
+  /** The message of a result. Failure INTERNAL if it cannot be encoded. */
+  private static CallToolResult encoded(String what, Result result) {
+    Object value = result.structuredContent();
+    try {
+      CallToolResult wire = result.wire();
+      if (wire.getStructuredContentJson().equals("{}") && !(value instanceof Map || value instanceof Record || value instanceof RawJson || value instanceof JsonNode)) {
+        throw new IllegalArgumentException(value.getClass().getName() + " has no members that Jackson writes: give a record, or a class with getters");
+      }
+      return wire;
+    } catch (IllegalArgumentException e) {
+      throw new Failure(Reason.INTERNAL, what + " returned what cannot be sent: " + e.getMessage());
+    }
   }
 
   private static <V> V notNull(String what, V value) {

@@ -115,7 +115,7 @@ class ToolsTest {
       assertEquals("Args[count=3, text=a, color=green, shares=Optional.empty, maybe=OptionalInt.empty, region=Optional.empty, inner=Optional.empty, "
           + "day=Optional.empty]", least);
       String more = client.callTool("t", Map.of("count", 9007199254740991L, "shares", List.of(0.5, 1), "maybe", 2, "inner", Map.of("numbers", List.of(1.0)),
-          "day", "2026-02-03", "unknown", 1)).text();
+          "day", "2026-02-03")).text();
       assertTrue(more.contains("count=9007199254740991, text=a"), more);
       assertTrue(more.contains("Optional[[0.5, 1.0]], maybe=OptionalInt[2]"), more);
       assertTrue(more.contains("Inner[seven=7, numbers=[1]]"), more);
@@ -231,7 +231,9 @@ class ToolsTest {
     s.tool("scopes", "Fails", call -> {
       throw Failure.lacksScopes("a", "b");
     });
-    s.tool("fault", "Fails", call -> Optional.empty().get());
+    s.tool("fault", "Fails", call -> List.of().add(null));
+    s.tool("missing", "Fails", call -> Optional.empty().get());
+    s.tool("index", "Fails", call -> List.of().get(7));
     s.tool("encode", "Fails", call -> new Unencodable());
     s.tool("error", "Fails", call -> {
       throw new StackOverflowError("secret");
@@ -255,7 +257,10 @@ class ToolsTest {
       assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
       assertEquals("tool wrapped failed by a fault of the service", client.callTool("wrapped").failure().getMessage());
       assertEquals("the disk is full", client.callTool("outside").text());
-      assertEquals("tool encode failed by a fault of the service", client.callTool("encode").failure().getMessage());
+      assertEquals("NoSuchElementException: No value present", client.callTool("missing").text());
+      assertEquals("ArrayIndexOutOfBoundsException: Index 7 out of bounds for length 0", client.callTool("index").text());
+      String unsent = client.callTool("encode").failure().getMessage();
+      assertTrue(unsent.startsWith("tool encode returned what cannot be sent: io.mcpedge.capability.ToolsTest$Unencodable cannot be encoded as JSON"), unsent);
       assertEquals("tool error failed by a fault of the service", client.callTool("error").failure().getMessage());
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
       assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());

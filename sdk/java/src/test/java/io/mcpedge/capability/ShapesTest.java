@@ -1,0 +1,135 @@
+package io.mcpedge.capability;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mcpedge.capability.testing.TestClient;
+import io.modelcontextprotocol.spec.McpSchema;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
+
+/** What handlers return: results of this library, of the official SDK, and what is none of them. */
+class ShapesTest {
+  record Report(String title) {}
+
+  static final class Hidden {
+    final int value = 1;
+  }
+
+  private final Capability s = new Capability("test", "1");
+
+  /** Results of the official SDK are taken as they are, so that an error is one for the model. */
+  @Test
+  void officialResultsOfToolsAreTaken() {
+    s.tool("whole", "", call -> McpSchema.CallToolResult.builder().addTextContent("no such row").isError(true).build());
+    s.tool("structured", "", call -> McpSchema.CallToolResult.builder().addTextContent("a").structuredContent(Map.of("n", 1)).meta(Map.of("m", 2)).build());
+    s.tool("content", "", call -> McpSchema.TextContent.builder("a").build());
+    s.tool("list", "", call -> List.of(McpSchema.TextContent.builder("a").build(), "b", Content.text("c")));
+    s.tool("image", "", call -> McpSchema.ImageContent.builder("AAH/", "image/png").build());
+    s.tool("map", "", call -> Map.of("content", List.of(Map.of("type", "text", "text", "a")), "isError", true));
+    try (var client = new TestClient(s)) {
+      assertEquals("no such row", client.callTool("whole").text());
+      assertTrue(client.callTool("whole").isError());
+      var structured = client.callTool("structured");
+      assertEquals("{\"n\":1}", structured.structured().text());
+      assertEquals(Map.of("m", 2), structured.result().meta());
+      assertEquals("a", client.callTool("content").text());
+      assertEquals("a\nb\nc", client.callTool("list").text());
+      assertArrayEquals(new byte[] {0, 1, -1}, ((ImageContent) client.callTool("image").result().content().get(0)).data());
+      assertTrue(client.callTool("map").isError());
+    }
+  }
+
+  @Test
+  void officialPromptsAndReadsAreTaken() {
+    var text = McpSchema.TextContent.builder("Hi").build();
+    var message = McpSchema.PromptMessage.builder(McpSchema.Role.ASSISTANT, text).build();
+    s.prompt("whole", "", call -> McpSchema.GetPromptResult.builder(List.of(message)).description("d").build());
+    s.prompt("messages", "", call -> List.of(message, "and", Content.text("you")));
+    s.resource("test://whole", "a", "text/plain",
+        (call, uri) -> McpSchema.ReadResourceResult.builder(List.of(McpSchema.TextResourceContents.builder(uri, "t").build())).build());
+    s.resource("test://blob", "b", "", (call, uri) -> McpSchema.BlobResourceContents.builder(uri, "AAH/").mimeType("image/png").build());
+    s.resource("test://map", "c", "", (call, uri) -> Map.of("contents", List.of(Map.of("uri", uri, "text", "t"))));
+    s.resource("test://wrong", "d", "", (call, uri) -> Map.of("a", 1));
+    try (var client = new TestClient(s)) {
+      var prompt = client.getPrompt("whole", Map.of()).promptResult();
+      assertEquals("d", prompt.description());
+      assertEquals(List.of(Content.assistant(Content.text("Hi"))), prompt.messages());
+      assertEquals(List.of(Role.ASSISTANT, Role.USER, Role.USER), client.getPrompt("messages", Map.of()).promptResult().messages().stream().map(PromptMessage::role).toList());
+      var read = client.readResource("test://whole").readResult().contents().get(0);
+      assertEquals("t", read.text());
+      assertEquals("text/plain", read.mimeType());
+      assertArrayEquals(new byte[] {0, 1, -1}, ((BlobResourceContents) client.readResource("test://blob").readResult().contents().get(0)).blob());
+      assertEquals("t", client.readResource("test://map").readResult().contents().get(0).text());
+      assertTrue(client.readResource("test://wrong").failure().getMessage().contains("return a String, a byte[], ResourceContents or a ReadResult"));
+    }
+  }
+
+  /** What is neither a result nor plainly a value fails at once, with what to write. */
+  @Test
+  void whatIsNoResultSaysWhatToWrite() {
+    List<Object> one = new ArrayList<>(List.of(Content.text("a")));
+    one.add(1);
+    for (var wrong : Map.<String, Object>of(
+        "beside members of a result of a tool, which has content, structuredContent, isError, _meta: for a value, return Result.structured(…)",
+        Map.of("content", List.of(), "rows", 1),
+        "whose \"content\" is, in a result of a tool, a list of content", Map.of("content", "a"),
+        "a byte[], which has no kind: give Content.image", new byte[] {1},
+        "a list of content with a Integer in it", one,
+        "of Reactor: give its value, as block() returns it", Mono.just("a"),
+        "which can be read once: give a List, as toList() makes it", Stream.of(1),
+        "has no members that Jackson writes: give a record, or a class with getters", new Hidden(),
+        "a PromptResult, which is no result of a tool", new PromptResult("", List.of()),
+        "a TextResourceContents, which is no result of a tool", Content.contents("a://b", "", "a"),
+        "content of the type \"video\", which MCP has not", Map.of("content", List.of(Map.of("type", "video")))).entrySet()) {
+      s.tool("t", "", call -> wrong.getValue());
+      try (var client = new TestClient(s)) {
+        var failure = client.callTool("t").failure();
+        assertEquals(Reason.INTERNAL, failure.reason());
+        assertTrue(failure.getMessage().startsWith("tool t returned ") && failure.getMessage().contains(wrong.getKey()), failure.getMessage());
+      }
+      s.removeTool("t");
+    }
+  }
+
+  /** Values that wait or wrap are what is in them. */
+  @Test
+  void futuresAndOptionalsAreTheirValues() {
+    s.tool("future", "", call -> CompletableFuture.supplyAsync(() -> "a"));
+    s.tool("failed", "", call -> CompletableFuture.failedFuture(new IllegalStateException("closed")));
+    s.tool("optional", "", call -> Optional.of(Result.error("no")));
+    s.tool("empty", "", call -> Optional.empty());
+    try (var client = new TestClient(s)) {
+      assertEquals("a", client.callTool("future").text());
+      assertEquals("closed", client.callTool("failed").text());
+      assertTrue(client.callTool("optional").isError());
+      assertEquals(List.of(), client.callTool("empty").result().content());
+    }
+  }
+
+  /** A type of results that makes no structured content has no schema, and one that cannot be a result is refused when defined. */
+  @Test
+  void typesOfResultsAreChecked() {
+    s.tool("text", "", Map.class, String.class, (call, in) -> "a");
+    s.tool("result", "", Map.class, McpSchema.CallToolResult.class, (call, in) -> McpSchema.CallToolResult.builder().addTextContent("a").build());
+    s.tool("report", "", Map.class, Report.class, (call, in) -> new Report("a"));
+    try (var client = new TestClient(s)) {
+      assertEquals("a", client.callTool("text").text());
+      assertEquals("a", client.callTool("result").text());
+      assertEquals(new Report("a"), client.callTool("report").structured(Report.class));
+    }
+    assertEquals("", s.tools.find("text").listed().getOutputSchemaJson());
+    for (Class<?> wrong : List.of(byte[].class, Mono.class, CompletableFuture.class, Stream.class, Optional.class, ReadResult.class)) {
+      var e = assertThrows(DefinitionException.class, () -> s.tool("w", "", Map.class, wrong, (call, in) -> null));
+      assertTrue(e.getMessage().startsWith("tool w has as the type of its result a "), e.getMessage());
+    }
+  }
+}
