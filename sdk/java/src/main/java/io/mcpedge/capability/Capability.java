@@ -163,7 +163,7 @@ public final class Capability {
     return add(Tools.raw(tool, handler, options), handler);
   }
 
-  private Capability add(Tools.Entry tool, ToolHandler<?, ?> handler) {
+  Capability add(Tools.Entry tool, ToolHandler<?, ?> handler) {
     tools.add(tool.listed().getName(), tool, handler);
     return this;
   }
@@ -209,8 +209,13 @@ public final class Capability {
   }
 
   public Capability template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
-    templates.add(template.uriTemplate(), Resources.template(template, read, completes), read);
+    templates.add(template.uriTemplate(), Resources.template(template, read == null ? null : (call, uri, variables) -> read.read(call, variables), completes), read);
     return this;
+  }
+
+  /** Adds a template whose handler gets the URI, too. */
+  void add(ResourceTemplate template, Resources.TemplateReader read, Complete... completes) {
+    templates.add(template.uriTemplate(), Resources.template(template, read, completes), read);
   }
 
   public boolean removeTemplate(String uriTemplate) {

@@ -53,7 +53,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
     for (Resources.Template t : s.templates.all()) {
       Map<String, String> variables = t.parsed().match(uri);
       if (variables != null) {
-        return call -> Resources.read(uri, t.listed().getMimeType(), c -> t.read().read(c, variables), call);
+        return call -> Resources.read(uri, t.listed().getMimeType(), c -> t.read().read(c, uri, variables), call);
       }
     }
     var provided = s.providers.stream().filter(p -> uri.startsWith(p.prefix)).max(Comparator.comparingInt(p -> p.prefix.length()));

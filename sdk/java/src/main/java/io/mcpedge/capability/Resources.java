@@ -17,7 +17,12 @@ final class Resources {
 
   record Entry(io.mcpedge.v1.Resource listed, ResourceHandler read) {}
 
-  record Template(io.mcpedge.v1.ResourceTemplate listed, UriTemplate parsed, TemplateHandler read, Map<String, Complete.Completer> completers) {}
+  record Template(io.mcpedge.v1.ResourceTemplate listed, UriTemplate parsed, TemplateReader read, Map<String, Complete.Completer> completers) {}
+
+  /** Reads a URI that a template has matched. */
+  interface TemplateReader {
+    Object read(Call call, String uri, Map<String, String> variables) throws Exception;
+  }
 
   /** Something that reads a URI. */
   interface Reader {
@@ -29,7 +34,7 @@ final class Resources {
     return new Entry(Wire.resource(resource), read);
   }
 
-  static Template template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
+  static Template template(ResourceTemplate template, TemplateReader read, Complete... completes) {
     unlessListed("template", template.uriTemplate(), template.name());
     UriTemplate parsed = new UriTemplate(template.uriTemplate());
     var completers = Complete.of("template " + Json.quote(template.uriTemplate()), parsed.variables(), completes);

@@ -1,6 +1,7 @@
 package io.mcpedge.capability;
 
 import io.mcpedge.v1.CallToolResult;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
@@ -33,6 +34,55 @@ public record Result(List<Content> content, Object structuredContent, boolean is
 
   public Result withMeta(Map<String, Object> object) {
     return new Result(content, structuredContent, isError, object);
+  }
+
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** Sets the members of a Result. */
+  public static final class Builder {
+    private final List<Content> content = new ArrayList<>();
+    private Object structuredContent;
+    private boolean isError;
+    private Map<String, Object> meta;
+
+    private Builder() {}
+
+    /** Replaces the content. */
+    public Builder content(List<? extends Content> content) {
+      this.content.clear();
+      this.content.addAll(content);
+      return this;
+    }
+
+    public Builder addContent(Content content) {
+      this.content.add(content);
+      return this;
+    }
+
+    public Builder addTextContent(String text) {
+      return addContent(Content.text(text));
+    }
+
+    public Builder structuredContent(Object value) {
+      structuredContent = value;
+      return this;
+    }
+
+    public Builder isError(boolean isError) {
+      this.isError = isError;
+      return this;
+    }
+
+    public Builder meta(Map<String, Object> meta) {
+      this.meta = meta;
+      return this;
+    }
+
+    public Result build() {
+      return new Result(content, structuredContent, isError, meta);
+    }
   }
 
   CallToolResult wire() {

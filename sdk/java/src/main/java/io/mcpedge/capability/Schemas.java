@@ -106,7 +106,7 @@ final class Schemas {
         .withTargetTypeOverridesResolver(field -> isOptional(field) ? List.of(within(field)) : null)
         .withRequiredCheck(field -> output || !mayBeMissing(field))
         .withNullableCheck(field -> output && isOptional(field))
-        .withDescriptionResolver(field -> field.isFakeContainerItemScope() ? null : valueOf(field.getAnnotation(Description.class)))
+        .withDescriptionResolver(field -> field.isFakeContainerItemScope() ? null : Habits.description(field))
         .withInstanceAttributeOverride((node, field, context) -> restrict(node, field, output));
     return new SchemaGenerator(config.build());
   }
@@ -180,7 +180,7 @@ final class Schemas {
   }
 
   private static boolean mayBeMissing(FieldScope field) {
-    return isOptional(field) || field.getAnnotation(Default.class) != null;
+    return isOptional(field) || field.getAnnotation(Default.class) != null || Habits.mayBeMissing(field);
   }
 
   /** Adds what the annotations say: of a list, the bounds of values to its items. */

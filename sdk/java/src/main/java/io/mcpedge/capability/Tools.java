@@ -98,7 +98,8 @@ final class Tools {
     return untyped || Content.class.isAssignableFrom(result) || Official.isOfficial(result) ? null : result;
   }
 
-  private static Result resultOf(String what, Object value) throws Exception {
+  /** The result of a value of any type. Failure INTERNAL for a value that is none. */
+  static Result resultOf(String what, Object value) throws Exception {
     if (value instanceof Future<?> future) {
       return resultOf(what, future.get());
     }
