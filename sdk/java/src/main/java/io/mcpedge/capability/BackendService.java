@@ -19,8 +19,10 @@ final class BackendService extends BackendServiceGrpc.BackendServiceImplBase {
       out.setTools(ToolFeatures.newBuilder().setListChanged(true));
     }
     if (s.announced || !s.resources.all().isEmpty() || !s.templates.all().isEmpty() || !s.providers.isEmpty()) {
+      var skills = s.providers.stream().filter(p -> p.provider instanceof SkillProvider).toList();
+      boolean directories = !skills.isEmpty() && skills.stream().allMatch(p -> p.provider instanceof DirectoryProvider);
       boolean completion = s.templates.all().stream().anyMatch(t -> !t.completers().isEmpty());
-      out.setResources(ResourceFeatures.newBuilder().setListChanged(true).setSubscribe(true).setCompletion(completion)
+      out.setResources(ResourceFeatures.newBuilder().setListChanged(true).setSubscribe(true).setCompletion(completion).setDirectories(directories)
           .addAllUriPrefixes(s.providers.stream().map(p -> p.prefix).toList()));
     }
     if (s.announced || !s.prompts.all().isEmpty()) {

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Call {
   private final RequestContext context;
-  private final Principal principal;
+  private volatile Principal principal;
   private final Events events; // null: a completion or a cancellation, which have none
   private final Answers answers;
   private final Context grpc = Context.current();
@@ -324,6 +324,11 @@ public final class Call {
     if (thread != null) {
       thread.interrupt();
     }
+  }
+
+  /** Replaces the caller by the verified one. */
+  void principal(Principal verified) {
+    principal = verified;
   }
 
   Answers answers() {

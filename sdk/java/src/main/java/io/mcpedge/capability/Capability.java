@@ -23,6 +23,7 @@ public final class Capability {
   Duration grace = Duration.ofSeconds(10);
   private OpenTelemetry telemetry;
   private boolean maskErrors;
+  private Identities identities;
   private Executor executor = Executors.newCachedThreadPool(r -> {
     Thread thread = new Thread(r, "handler");
     thread.setDaemon(true);
@@ -112,6 +113,15 @@ public final class Capability {
    */
   public Capability maskErrors(boolean mask) {
     maskErrors = mask;
+    return this;
+  }
+
+  /**
+   * Refuses calls of tools, reads, prompts and completions without an identity that the edge has signed, with UNAUTHENTICATED, whatever
+   * the connection is; {@link Call#principal} is then the verified caller. Lists and watches need none.
+   */
+  public Capability identity(Identities identities) {
+    this.identities = identities;
     return this;
   }
 
@@ -267,10 +277,10 @@ public final class Capability {
   /** The contract's services, for your own gRPC server. Call {@link #close} when that begins to stop. */
   public List<ServerServiceDefinition> services() {
     var tracing = new Tracing(telemetry);
-    var rounds = new Rounds(executor, tracing, running, maskErrors);
+    var rounds = new Rounds(executor, tracing, running, maskErrors, identities);
     List<BindableService> all =
         List.of(new BackendService(this), new ToolService(this, rounds), new ResourceService(this, rounds), new PromptService(this, rounds));
-    return all.stream().map(s -> ServerInterceptors.intercept(s, tracing)).toList();
+    return all.stream().map(s -> ServerInterceptors.intercept(s, tracing, Identities.HEADERS)).toList();
   }
 
   /** Ends the open change feeds, for which a stopping server would wait. */

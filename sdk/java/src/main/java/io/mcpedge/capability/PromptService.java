@@ -17,7 +17,7 @@ final class PromptService extends PromptServiceGrpc.PromptServiceImplBase {
 
   @Override
   public void listPrompts(ListPromptsRequest request, StreamObserver<ListPromptsResponse> to) {
-    rounds.unary("list of prompts", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, ListPromptsResponse.getDefaultInstance(), call -> {
+    rounds.list("list of prompts", to, ListPromptsResponse.getDefaultInstance(), call -> {
       var page = Page.of(s.prompts.all().stream().map(Prompts.Entry::listed).toList(), Prompt::getName, request.getPageToken(), request.getPageSize());
       var out = ListPromptsResponse.newBuilder().addAllPrompts(page.items()).setNextPageToken(page.next());
       return (s.listCache == null ? out : out.setCache(s.listCache)).build();

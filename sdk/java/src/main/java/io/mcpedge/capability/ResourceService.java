@@ -6,6 +6,7 @@ import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
 import io.mcpedge.v1.Resource;
 import io.mcpedge.v1.ResourceTemplate;
+import io.mcpedge.v1.Skill;
 import java.util.*;
 import java.util.function.Predicate;
 
@@ -21,7 +22,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
 
   @Override
   public void listResources(ListResourcesRequest request, StreamObserver<ListResourcesResponse> to) {
-    rounds.unary("list of resources", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, ListResourcesResponse.getDefaultInstance(), call -> {
+    rounds.list("list of resources", to, ListResourcesResponse.getDefaultInstance(), call -> {
       List<Resource> all = new ArrayList<>();
       s.resources.all().forEach(e -> all.add(e.listed()));
       for (Provided p : s.providers) {
@@ -36,7 +37,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
   @Override
   public void listResourceTemplates(ListResourceTemplatesRequest request, StreamObserver<ListResourceTemplatesResponse> to) {
     var none = ListResourceTemplatesResponse.getDefaultInstance();
-    rounds.unary("list of resource templates", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, none, call -> {
+    rounds.list("list of resource templates", to, none, call -> {
       var all = s.templates.all().stream().map(Resources.Template::listed).toList();
       var page = Page.of(all, ResourceTemplate::getUriTemplate, request.getPageToken(), request.getPageSize());
       var out = ListResourceTemplatesResponse.newBuilder().addAllResourceTemplates(page.items()).setNextPageToken(page.next());
@@ -56,8 +57,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
         return call -> Resources.read(uri, t.listed().getMimeType(), c -> t.read().read(c, uri, variables), call);
       }
     }
-    var provided = s.providers.stream().filter(p -> uri.startsWith(p.prefix)).max(Comparator.comparingInt(p -> p.prefix.length()));
-    return provided.<Resources.Reader>map(p -> call -> Resources.read(uri, "", c -> p.provider.read(c, uri), call)).orElse(null);
+    return provided(uri).<Resources.Reader>map(p -> call -> Resources.read(uri, "", c -> p.provider.read(c, uri), call)).orElse(null);
   }
 
   @Override
@@ -102,6 +102,65 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
     s.updates.serve(uri, to, WatchResourceResponse.newBuilder().setStarted(WatchStarted.getDefaultInstance()).build(),
         changed -> WatchResourceResponse.newBuilder().setUpdated(ResourceUpdated.newBuilder().setUri(changed)).build(),
         new Watching(prefix -> uri.startsWith(prefix) || (parent && prefix.startsWith(uri))));
+  }
+
+  @Override
+  public void listSkills(ListSkillsRequest request, StreamObserver<ListSkillsResponse> to) {
+    rounds.list("list of skills", to, ListSkillsResponse.getDefaultInstance(), call -> {
+      var providers = s.providers.stream().filter(p -> p.provider instanceof SkillProvider).toList();
+      if (providers.isEmpty()) {
+        throw Status.UNIMPLEMENTED.withDescription("there are no skills").asRuntimeException();
+      }
+      List<Skill> all = new ArrayList<>();
+      for (Provided p : providers) {
+        ((SkillProvider) p.provider).skills().forEach(skill -> all.add(Wire.skill(skill)));
+      }
+      var page = Page.of(all, Skill::getUri, request.getPageToken(), request.getPageSize());
+      var out = ListSkillsResponse.newBuilder().addAllSkills(page.items()).setNextPageToken(page.next());
+      return (s.listCache == null ? out : out.setCache(s.listCache)).build();
+    });
+  }
+
+  @Override
+  public void getSkill(GetSkillRequest request, StreamObserver<GetSkillResponse> to) {
+    rounds.list("skill " + request.getUri(), request.getContext(), to, GetSkillResponse.getDefaultInstance(), call -> {
+      var skill = found(request.getUri(), SkillProvider.class, provider -> provider.skill(call, request.getUri()));
+      var out = GetSkillResponse.newBuilder().setSkill(Wire.skill(skill));
+      return (call.cache() == null ? out : out.setCache(call.cache())).build();
+    });
+  }
+
+  @Override
+  public void listResourceDirectory(ListResourceDirectoryRequest request, StreamObserver<ListResourceDirectoryResponse> to) {
+    rounds.list("directory " + request.getUri(), request.getContext(), to, ListResourceDirectoryResponse.getDefaultInstance(), call -> {
+      var children = found(request.getUri(), DirectoryProvider.class, provider -> provider.directory(call, request.getUri()));
+      var page = Page.of(children.stream().map(Wire::resource).toList(), Resource::getUri, request.getPageToken(), 0);
+      return ListResourceDirectoryResponse.newBuilder().addAllResources(page.items()).setNextPageToken(page.next()).build();
+    });
+  }
+
+  /** Asks a provider something. */
+  private interface Ask<P, R> {
+    R of(P provider) throws Exception;
+  }
+
+  /** What the provider of a URI returns. Failure NOT_FOUND if it is of another kind, or returns null. */
+  private <P, R> R found(String uri, Class<P> kind, Ask<P, R> ask) throws Exception {
+    var provided = provided(uri).filter(p -> kind.isInstance(p.provider)).orElseThrow(() -> Failure.notFound("resource", uri));
+    R found;
+    try {
+      found = ask.of(kind.cast(provided.provider));
+    } catch (java.nio.file.NoSuchFileException e) {
+      found = null;
+    }
+    if (found == null) {
+      throw Failure.notFound("resource", uri);
+    }
+    return found;
+  }
+
+  private Optional<Provided> provided(String uri) {
+    return s.providers.stream().filter(p -> uri.startsWith(p.prefix)).max(Comparator.comparingInt(p -> p.prefix.length()));
   }
 
   /** The providers that one watcher keeps watching: those that fit. */

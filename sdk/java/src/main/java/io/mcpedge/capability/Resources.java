@@ -97,7 +97,8 @@ final class Resources {
         : new TextResourceContents(of, type, contents.text(), contents.meta());
   }
 
-  private static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
+  /** Contents of bytes: text, if they are UTF-8 and the MIME type may be that of text. */
+  static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
     if (neverText(mimeType)) {
       return Content.contents(uri, mimeType, bytes);
     }

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Runs handlers, each in a thread of its own, and sorts how they end. */
-record Rounds(Executor executor, Tracing tracing, Running running, boolean maskErrors) {
+record Rounds(Executor executor, Tracing tracing, Running running, boolean maskErrors, Identities identities) {
   private static final Logger LOG = System.getLogger("io.mcpedge.capability");
 
   /** What there is to do: it makes the result's message of what a handler gives. */
@@ -58,6 +58,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     running.calls.put(call, events::fail);
     executor.execute(Context.current().wrap(() -> tracing.span(response, span -> {
       try {
+        identify(call, identities);
         Message result = invoke(call, work);
         if (call.answers().unwound()) {
           throw new Unwound(); // a handler that caught it changes nothing
@@ -71,8 +72,23 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     })));
   }
 
+  /** As unary, for lists, which need no identity. */
+  <R> void list(String what, RequestContext context, StreamObserver<R> observer, Message response, Work<R> work) {
+    unary(what, context, ByteString.EMPTY, observer, response, work, null);
+  }
+
+  /** As above, without a context. */
+  <R> void list(String what, StreamObserver<R> observer, Message response, Work<R> work) {
+    list(what, RequestContext.getDefaultInstance(), observer, response, work);
+  }
+
   /** Runs what has no stream of events; its failures are statuses. */
   <R> void unary(String what, RequestContext context, ByteString state, StreamObserver<R> observer, Message response, Work<R> work) {
+    unary(what, context, state, observer, response, work, identities);
+  }
+
+  private <R> void unary(String what, RequestContext context, ByteString state, StreamObserver<R> observer, Message response, Work<R> work,
+      Identities callers) {
     var to = (ServerCallStreamObserver<R>) observer;
     Call call;
     try {
@@ -84,6 +100,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     to.setOnCancelHandler(call::cancel);
     executor.execute(Context.current().wrap(() -> tracing.span(response, span -> {
       try {
+        identify(call, callers);
         R result = invoke(call, work);
         if (!to.isCancelled()) {
           to.onNext(result);
@@ -95,6 +112,13 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
         }
       }
     })));
+  }
+
+  /** Sets the verified caller. StatusRuntimeException if there is none. */
+  private static void identify(Call call, Identities callers) {
+    if (callers != null) {
+      call.principal(callers.verify(Identities.sent(), call.id()));
+    }
   }
 
   private static <R> R invoke(Call call, Work<R> work) throws Exception {

@@ -17,7 +17,7 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
 
   @Override
   public void listTools(ListToolsRequest request, StreamObserver<ListToolsResponse> to) {
-    rounds.unary("list of tools", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, ListToolsResponse.getDefaultInstance(), call -> {
+    rounds.list("list of tools", to, ListToolsResponse.getDefaultInstance(), call -> {
       var page = Page.of(s.tools.all().stream().map(Tools.Entry::listed).toList(), Tool::getName, request.getPageToken(), request.getPageSize());
       var out = ListToolsResponse.newBuilder().addAllTools(page.items()).setNextPageToken(page.next());
       return (s.listCache == null ? out : out.setCache(s.listCache)).build();

@@ -188,6 +188,13 @@ final class Wire {
         .setModel(result.model()).setStopReason(result.stopReason()).setMetaJson(meta(result.meta())).build();
   }
 
+  static io.mcpedge.v1.Skill skill(Skill skill) {
+    var out = io.mcpedge.v1.Skill.newBuilder().setUri(skill.uri()).setFrontmatterJson(skill.frontmatter().text()).setDynamic(skill.dynamic());
+    skill.files().forEach(f -> out.addFiles(io.mcpedge.v1.SkillFile.newBuilder().setUri(f.uri()).setSha256(ByteString.copyFrom(f.sha256()))
+        .setSize(f.size())));
+    return out.build();
+  }
+
   static io.mcpedge.v1.Root root(Root root) {
     return io.mcpedge.v1.Root.newBuilder().setUri(root.uri()).setName(root.name()).setMetaJson(meta(root.meta())).build();
   }

@@ -1,0 +1,12 @@
+package io.mcpedge.capability;
+
+import java.util.List;
+
+/** A provider some of whose resources are the files of skills. MCP: the extension io.modelcontextprotocol/skills. */
+public interface SkillProvider extends ResourceProvider {
+  /** The skills, in a stable order; it may leave some out. */
+  List<Skill> skills() throws Exception;
+
+  /** The current skill whose SKILL.md has the URI, listed or not; null if there is none. */
+  Skill skill(Call call, String uri) throws Exception;
+}
