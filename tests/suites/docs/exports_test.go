@@ -26,6 +26,7 @@ type exports struct {
 var exported = []exports{
 	{"sdk/typescript/exports.txt", typescriptSources, typescriptNames},
 	{"sdk/python/exports.txt", pythonSources, pythonNames},
+	{"sdk/java/exports.txt", javaSources, javaNames},
 }
 
 // pythonSources are the modules that a program imports: the package, and those with dependencies or purposes of their own. The others are internal.
