@@ -29,7 +29,7 @@ public final class TeaHouse {
     int cups;
     try { // the first round ends here: the user is asked, and the handler runs again with the answer
       cups = call.ask("cups", "How many cups of " + in.tea() + "?", Cups.class).cups();
-    } catch (Declined e) {
+    } catch (Unanswered e) {
       cups = 0;
     }
     for (int cup = 1; cup <= cups; cup++) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.*;
 import com.fasterxml.jackson.databind.*;
 import com.fasterxml.jackson.databind.cfg.*;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.module.SimpleModule;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.type.LogicalType;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
@@ -18,6 +19,7 @@ final class Json {
   static final JsonMapper MAPPER = JsonMapper.builder(JsonFactory.builder().streamReadConstraints(BOUNDS).build())
       .addModule(new Jdk8Module())
       .addModule(new JavaTimeModule())
+      .addModule(new SimpleModule().addSerializer(Content.class, new NoContent()))
       .withCoercionConfig(LogicalType.Textual, texts -> texts.setCoercion(CoercionInputShape.Integer, CoercionAction.Fail)
           .setCoercion(CoercionInputShape.Float, CoercionAction.Fail).setCoercion(CoercionInputShape.Boolean, CoercionAction.Fail))
       .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
@@ -32,6 +34,14 @@ final class Json {
       .disable(SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
       .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
       .build();
+
+  /** Content within a value would be JSON of its members, which no client knows as content. */
+  private static final class NoContent extends JsonSerializer<Content> {
+    @Override
+    public void serialize(Content value, JsonGenerator out, SerializerProvider provider) throws JsonMappingException {
+      throw JsonMappingException.from(out, "a " + value.getClass().getSimpleName() + " is no value of JSON: return it as content, in a List or a Result");
+    }
+  }
 
   private Json() {}
 

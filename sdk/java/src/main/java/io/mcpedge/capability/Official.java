@@ -7,6 +7,7 @@ import java.util.Base64;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.stream.BaseStream;
@@ -33,7 +34,7 @@ record Official(String owner, String value) {
 
   /** Why values of a type are no results; null: they may be. */
   static String refusal(Class<?> type) {
-    for (Class<?> each : List.of(byte[].class, BaseStream.class, java.util.Iterator.class, Future.class, java.util.Optional.class)) {
+    for (Class<?> each : List.of(byte[].class, BaseStream.class, java.util.Iterator.class, Future.class, Optional.class)) {
       if (each.isAssignableFrom(type)) {
         return each == byte[].class ? "a byte[], which has no kind: give Content.image, Content.audio or Content.embed of Content.contents"
             : each == BaseStream.class || each == java.util.Iterator.class ? "a " + type.getSimpleName() + ", which can be read once: give a List, as toList() makes it"
@@ -41,6 +42,14 @@ record Official(String owner, String value) {
       }
     }
     return isPublisher(type) ? "a " + type.getSimpleName() + " of Reactor: give its value, as block() returns it; the handler may block" : null;
+  }
+
+  /** The value in a Future or an Optional, once it is there; other values as they are. */
+  static Object settled(Object value) throws Exception {
+    if (value instanceof Future<?> future) {
+      return settled(future.get());
+    }
+    return value instanceof Optional<?> optional ? settled(optional.orElse(null)) : value;
   }
 
   private static boolean isPublisher(Class<?> type) {

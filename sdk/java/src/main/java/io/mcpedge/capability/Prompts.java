@@ -44,7 +44,7 @@ final class Prompts {
           throw new Failure(Reason.INVALID_ARGUMENT, what + " needs the argument " + Json.quote(argument.name()));
         }
       }
-      return result(prompt, handler.call(call, given));
+      return result(prompt, Official.settled(handler.call(call, given)));
     }, Complete.of(what, known, completes));
   }
 

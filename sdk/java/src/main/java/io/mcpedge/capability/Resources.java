@@ -30,19 +30,23 @@ final class Resources {
   }
 
   static Entry entry(Resource resource, ResourceHandler read) {
-    unlessListed("resource", resource.uri(), resource.name());
+    unlessListed("resource", resource.uri(), resource.name(), resource.mimeType());
     return new Entry(Wire.resource(resource), read);
   }
 
   static Template template(ResourceTemplate template, TemplateReader read, Complete... completes) {
-    unlessListed("template", template.uriTemplate(), template.name());
+    unlessListed("template", template.uriTemplate(), template.name(), template.mimeType());
     UriTemplate parsed = new UriTemplate(template.uriTemplate());
     var completers = Complete.of("template " + Json.quote(template.uriTemplate()), parsed.variables(), completes);
     return new Template(Wire.template(template), parsed, read, completers);
   }
 
-  /** DefinitionException for what has no absolute URI, or no name. */
-  private static void unlessListed(String what, String uri, String name) {
+  /** DefinitionException for what has no absolute URI, no name, or a MIME type that is none. */
+  private static void unlessListed(String what, String uri, String name, String mimeType) {
+    if (!mimeType.isEmpty() && !mimeType.contains("/")) {
+      throw new DefinitionException(what + " " + Json.quote(uri) + ": the MIME type " + Json.quote(mimeType)
+          + " has no slash; the order is URI, name, MIME type, and \"\" is an unknown type");
+    }
     if (!UriTemplate.absolute(uri) || name.isEmpty()) {
       throw new DefinitionException(what + " " + Json.quote(uri) + ", name " + Json.quote(name)
           + ": an absolute URI, such as notes://today, and a name are required");
@@ -53,7 +57,7 @@ final class Resources {
   static ReadResult read(String uri, String mimeType, Handler<Object> handler, Call call) throws Exception {
     Object value;
     try {
-      value = handler.call(call);
+      value = Official.settled(handler.call(call));
     } catch (Exception e) {
       Throwable cause = e instanceof UncheckedIOException ? e.getCause() : Rounds.unwrapped(e);
       if (cause instanceof NoSuchFileException || cause instanceof FileNotFoundException) {

@@ -4,10 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.mcpedge.v1.CallToolResult;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.Future;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -99,18 +99,13 @@ final class Tools {
   }
 
   /** The result of a value of any type. Failure INTERNAL for a value that is none. */
-  static Result resultOf(String what, Object value) throws Exception {
-    if (value instanceof Future<?> future) {
-      return resultOf(what, future.get());
-    }
-    if (value instanceof Optional<?> optional) {
-      return resultOf(what, optional.orElse(null));
-    }
+  static Result resultOf(String what, Object returned) throws Exception {
+    Object value = Official.settled(returned);
     if (value == null) {
       return Result.of();
     }
-    if (value instanceof String text) {
-      return Result.of(Content.text(text));
+    if (value instanceof CharSequence text) {
+      return Result.of(Content.text(text.toString()));
     }
     if (value instanceof Result result) {
       return result;
@@ -120,7 +115,8 @@ final class Tools {
     if (one != null) {
       return Result.of(one);
     }
-    if (value instanceof List<?> list && list.stream().anyMatch(item -> official.contentOf(item) != null)) {
+    Collection<?> list = value instanceof Collection<?> all ? all : value instanceof Object[] array ? Arrays.asList(array) : List.of();
+    if (list.stream().anyMatch(item -> official.contentOf(item) != null)) {
       return contents(official, list);
     }
     Result whole = official.result(value);
@@ -138,7 +134,7 @@ final class Tools {
   }
 
   /** Content of a list of which some is content: a String in it is text, and what else is in it is an error. */
-  private static Result contents(Official official, List<?> list) {
+  private static Result contents(Official official, Collection<?> list) {
     List<Content> out = new ArrayList<>();
     for (Object item : list) {
       Content content = item instanceof String text ? Content.text(text) : official.contentOf(item);

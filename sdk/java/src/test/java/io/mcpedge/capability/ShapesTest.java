@@ -87,7 +87,7 @@ class ShapesTest {
         "of Reactor: give its value, as block() returns it", Mono.just("a"),
         "which can be read once: give a List, as toList() makes it", Stream.of(1),
         "has no members that Jackson writes: give a record, or a class with getters", new Hidden(),
-        "a PromptResult, which is no result of a tool", new PromptResult("", List.of()),
+        "a TextContent is no value of JSON: return it as content, in a List or a Result", Map.of("a", Content.text("a")),
         "a TextResourceContents, which is no result of a tool", Content.contents("a://b", "", "a"),
         "content of the type \"video\", which MCP has not", Map.of("content", List.of(Map.of("type", "video")))).entrySet()) {
       s.tool("t", "", call -> wrong.getValue());
@@ -107,9 +107,22 @@ class ShapesTest {
     s.tool("failed", "", call -> CompletableFuture.failedFuture(new IllegalStateException("closed")));
     s.tool("optional", "", call -> Optional.of(Result.error("no")));
     s.tool("empty", "", call -> Optional.empty());
+    s.tool("array", "", call -> new Content[] {Content.text("a")});
+    s.tool("set", "", call -> java.util.Set.of(McpSchema.TextContent.builder("a").build()));
+    s.tool("builder", "", call -> new StringBuilder("a"));
+    s.prompt("future", "", call -> CompletableFuture.completedFuture("a"));
+    s.resource("test://future", "f", "", (call, uri) -> CompletableFuture.completedFuture("a"));
+    s.resource("test://empty", "e", "", (call, uri) -> Optional.empty());
+    assertThrows(DefinitionException.class, () -> s.resource("test://swapped", "text/plain", "swapped", (call, uri) -> ""));
     try (var client = new TestClient(s)) {
       assertEquals("a", client.callTool("future").text());
       assertEquals("closed", client.callTool("failed").text());
+      for (String name : List.of("array", "set", "builder")) {
+        assertEquals(List.of(Content.text("a")), client.callTool(name).result().content(), name);
+      }
+      assertEquals("a", client.getPrompt("future", Map.of()).promptResult().messages().get(0).content().text());
+      assertEquals("a", client.readResource("test://future").readResult().contents().get(0).text());
+      assertEquals(Reason.NOT_FOUND, client.readResource("test://empty").failure().reason());
       assertTrue(client.callTool("optional").isError());
       assertEquals(List.of(), client.callTool("empty").result().content());
     }
