@@ -35,7 +35,7 @@ final class AskingFixtures {
 
   private AskingFixtures() {}
 
-  /** What the user did. */
+  /** The action and the content of an answer. */
   static String answered(ElicitResult r) {
     return "action=" + r.action() + ", content=" + r.content();
   }

@@ -1,7 +1,7 @@
 import io.mcpedge.capability.Capability;
 import io.mcpedge.capability.ToolOption;
 
-/** The tools that change the lists. Each call changes them once: what the tool adds, the next call removes. */
+/** Tools that change the lists: one call adds an entry, the next removes it. */
 final class ChangeFixtures {
   private ChangeFixtures() {}
 

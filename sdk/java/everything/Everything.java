@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The fixtures that the official conformance suite expects of a server: one for each thing that it probes, under the name and with the
- * answer that it expects. The same as services/everything has.
+ * The fixtures that the official conformance suite expects of a server: one for each scenario, with the name and the
+ * answer that it expects, as in services/everything.
  */
 public final class Everything {
   static final Duration CACHE = Duration.ofSeconds(300);

@@ -56,7 +56,7 @@ final class ResourceFixtures {
     });
   }
 
-  /** A resource that changes by itself; it ticks only while someone watches. */
+  /** A resource that changes by itself, while there are watchers. */
   private static final class Watched implements ResourceWatcher {
     private final long began = System.nanoTime();
     private final int seconds;

@@ -59,7 +59,7 @@ final class RoundFixtures {
     return "Found " + roots.size() + " root(s): " + roots.stream().map(Root::uri).collect(Collectors.joining(", "));
   }
 
-  /** Adds a tool that asks by itself: it does not end before both the answer and its own state are back. */
+  /** Adds a tool that asks by InputRequired, and requires both the answer and its state. */
   private static void confirmed(Capability s, String name, String description, String mark) {
     Everything.plain(s, PREFIX + name, description, call -> {
       var confirm = Question.formSchema("confirm", "Please confirm", CONFIRM);

@@ -14,7 +14,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Makes the project of the documentation's page in an empty folder, with the packed library from a local repository, and calls its tool
+ * Creates the project of the documentation's page in an empty folder, with the packed library from a local repository, and calls its tool
  * through an edge: Packed VERSION REPOSITORY FOLDER EDGE.
  */
 public final class Packed {
@@ -47,14 +47,14 @@ public final class Packed {
     } finally {
       for (int i = started.size() - 1; i >= 0; i--) {
         started.get(i).destroy();
-        check(started.get(i).waitFor(15, TimeUnit.SECONDS), "it does not end");
+        check(started.get(i).waitFor(15, TimeUnit.SECONDS), "a process does not end");
       }
     }
     check(started.get(0).exitValue() == 0, "the backend ended with " + started.get(0).exitValue());
     System.out.println("mcpedge-capability " + version + ": greet answered through an edge, from an empty project");
   }
 
-  /** Writes a file that the page has, and returns what it says. */
+  /** Writes a file of the page, and returns its text. */
   private static String write(String page, String name, Path folder) throws IOException {
     Matcher m = Pattern.compile("Write `" + Pattern.quote(name) + "`:\n\n```\\w+\n(.*?)```", Pattern.DOTALL).matcher(page);
     check(m.find(), "the page has no " + name);

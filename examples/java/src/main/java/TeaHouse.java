@@ -5,7 +5,7 @@ import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A tea house: a tool that asks its user and tells how it goes, a long one, a resource template and a prompt. */
+/** A tea house: a tool that asks its user and reports progress, a long one, a resource template and a prompt. */
 public final class TeaHouse {
   static final Map<String, String> TEAS =
       new TreeMap<>(Map.of("assam", "strong and malty", "oolong", "between green and black", "sencha", "fresh and grassy"));

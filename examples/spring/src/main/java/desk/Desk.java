@@ -30,7 +30,7 @@ public class Desk {
         });
   }
 
-  /** Serves while the application runs: Spring closes it, which lets running calls finish, before the beans that it needs. */
+  /** Serves while the application runs: Spring closes it before the beans that it uses, so that running calls can finish. */
   @Bean
   Serving serving(Capability capability, @Value("${mcp.listen}") String address) throws IOException {
     return capability.start(address);

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.*;
 import java.util.function.Predicate;
 
-/** What a call remembers from one of its rounds to the next: the client's answers so far, and what this round found missing. */
+/** The state of a call between its rounds: the answers so far, and the questions of this round without an answer. */
 final class Answers {
   private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
 
@@ -15,9 +15,9 @@ final class Answers {
 
   private static final int MAX_REQUESTS = 16;
   private static final int MAX_KEY = 128;
-  /** Begins the state that the libraries write; the last byte is its version. */
+  /** The prefix of states that the libraries write; the last byte is the version. */
   private static final ByteString MARK = ByteString.copyFromUtf8("\0capability\1");
-  /** Begins the keys of what once keeps; no client's answer has it. */
+  /** The prefix of the keys of values that once keeps; answers of clients with it are dropped. */
   private static final String ONCE = "\0once:";
 
   private final Map<String, InputResponse> kept = new LinkedHashMap<>();
@@ -35,7 +35,7 @@ final class Answers {
       if (!memory.startsWith(MARK)) {
         throw new InvalidProtocolBufferException("no mark");
       }
-      var read = CallToolRequest.parseFrom(memory.substring(MARK.size())); // its fields are those of a memory: answers and a state
+      var read = CallToolRequest.parseFrom(memory.substring(MARK.size())); // has the fields of the state: answers, and bytes of the handler
       read.getInputResponsesList().forEach(r -> kept.put(r.getKey(), r));
       boolean none = read.getState().isEmpty() && read.getArgumentsJson().isEmpty();
       state = none ? null : read.getState().toByteArray();
@@ -61,8 +61,8 @@ final class Answers {
   }
 
   /**
-   * The answer to a key; null: none that fits. One kept from earlier rounds comes first, so that a client cannot change what it
-   * said. A new one that fits is kept.
+   * The answer to a key; null if none fits. An answer of an earlier round has precedence, so that a client cannot change it. A new
+   * answer that fits is kept.
    */
   synchronized InputResponse find(String key, Predicate<InputResponse> fits) {
     InputResponse found = kept.get(key);
@@ -77,18 +77,18 @@ final class Answers {
     return found;
   }
 
-  /** Notes the questions that have no answer, of a call; false: all have one. Once some have none the round ends in questions. */
+  /** Records the questions without an answer, and returns whether any question of the round has none: then the round ends in questions. */
   synchronized boolean miss(List<Question<?>> questions, String call) {
     for (Question<?> q : questions) {
       String key = q.request.getKey();
       if (find(key, q::fits) == null && missing.put(key, q.request) == null && latest.containsKey(key)) {
-        LOG.log(System.Logger.Level.INFO, "call " + call + " asks again: the answer to " + Json.quote(key) + " does not fit: " + q.misfit(latest.get(key)));
+        LOG.log(System.Logger.Level.INFO, "call " + call + " repeats a question: the answer to " + Json.quote(key) + " does not fit: " + q.misfit(latest.get(key)));
       }
     }
     return unwound();
   }
 
-  /** The JSON that was kept under a key by keepOnce; null: none was. */
+  /** The JSON that keepOnce has kept under a key; null: none. */
   synchronized String once(String key) {
     checkKey(key);
     InputResponse response = kept.get(ONCE + key);
@@ -106,7 +106,7 @@ final class Answers {
     return memory(all.values(), next);
   }
 
-  /** The outcome that asks, with everything needed to go on. IllegalArgumentException when it breaks the contract. */
+  /** The outcome that asks, with the state for the next round. IllegalArgumentException if it violates the contract. */
   synchronized io.mcpedge.v1.InputRequired required(List<InputRequest> requests, InputRequired ending) {
     if (ending != null && ending.state != null) {
       state = ending.state;

@@ -12,11 +12,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; what is checked again is what would
- * mislead the handler: types, and members that must be there.
+ * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; types, required members, unknown
+ * members and bytes are checked again, since the handler relies on them.
  *
- * @param noun a member's, in messages
- * @param member whose value is read; null: the object is
+ * @param noun the word for a member in messages
+ * @param member the member whose value is read; null: the whole object
  */
 record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) {
   /** The most unknown members that an error names. */
@@ -26,12 +26,12 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     this(type, schema, "argument", null);
   }
 
-  /** Reads the content of forms: as an A, or, where member is not null, the value of that member. */
+  /** Reads the content of forms: the object as an A, or the value of one member if member is not null. */
   static <A> Arguments<A> ofForm(Class<A> type, ObjectNode schema, String member) {
     return new Arguments<>(type, schema, "member", member);
   }
 
-  /** Why the text does not fit; null: it fits. */
+  /** Why the text does not fit; null if it fits. */
   String misfit(String text) {
     try {
       read(text);
@@ -97,7 +97,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     }
   }
 
-  /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for what is missing; to any depth. */
+  /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for missing members; at any depth. */
   private void complete(ObjectNode node, JsonNode by, String path) {
     JsonNode properties = resolved(by).path("properties");
     for (var property : properties.properties()) {

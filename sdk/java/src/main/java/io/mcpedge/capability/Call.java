@@ -34,7 +34,7 @@ public final class Call {
   private final Events events; // null: a completion or a cancellation, which have none
   private final Answers answers;
   private final Context grpc = Context.current();
-  private Thread thread; // that the handler runs in; null: none
+  private Thread thread; // of the handler; null: none
   private boolean cancelled;
   private double progress = Double.NEGATIVE_INFINITY;
   private boolean deferred;
@@ -48,7 +48,7 @@ public final class Call {
     this.answers = answers;
   }
 
-  // What is known of the request.
+  // The request.
 
   /** The id of the call: random, at most 64 characters, equal in all rounds and attempts, so it can be an idempotency key. */
   public String id() {
@@ -114,7 +114,7 @@ public final class Call {
     return Optional.of(context.getTask().getId()).filter(id -> !id.isEmpty());
   }
 
-  // What is kept, and what goes with the result.
+  // State, and members of the result.
 
   /** The state of setState or of a checkpoint in an earlier round or run; null if there is none. */
   public byte[] state() {
@@ -245,7 +245,7 @@ public final class Call {
     events.put("checkpoint", Checkpoint.newBuilder().setState(memory).build());
   }
 
-  // What the client is asked.
+  // Questions.
 
   /**
    * Asks the user by a form made from a record, or for one value: see {@link Question#form}. Throws Declined or Dismissed. MCP:
@@ -307,7 +307,7 @@ public final class Call {
     return Optional.ofNullable(answers.find(question.request.getKey(), question::fits)).map(question::read);
   }
 
-  // What the library does with it.
+  // For the library.
 
   /** The thread that runs the handler from now on, which a cancellation interrupts; null: none, and its interrupt is over. */
   synchronized void runIn(Thread handler) {

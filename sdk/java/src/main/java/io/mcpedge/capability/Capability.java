@@ -140,7 +140,7 @@ public final class Capability {
    * without a schema.
    *
    * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the
-   * status of a gRPC call keep their kind. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java
+   * status of a gRPC call keep their kind, except NOT_FOUND, which is for the model, too. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java
    * itself) is INTERNAL, and its text is only logged.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
@@ -274,7 +274,7 @@ public final class Capability {
     updates.publish(uri);
   }
 
-  /** The contract's services, for your own gRPC server. Call {@link #close} when that begins to stop. */
+  /** The services of the contract, for your own gRPC server. Call {@link #close} before it stops. */
   public List<ServerServiceDefinition> services() {
     var tracing = new Tracing(telemetry);
     var rounds = new Rounds(executor, tracing, running, maskErrors, identities);
@@ -283,7 +283,7 @@ public final class Capability {
     return all.stream().map(s -> ServerInterceptors.intercept(s, tracing, Identities.HEADERS)).toList();
   }
 
-  /** Ends the open change feeds, for which a stopping server would wait. */
+  /** Ends the open change feeds. A server that stops would wait for them. */
   public void close() {
     List.of(toolFeed, promptFeed, resourceFeed, updates).forEach(Feed::close);
   }

@@ -8,20 +8,20 @@ import java.util.*;
  * @param argument the name
  */
 public record Complete(String argument, Completer by) {
-  /** MCP lets a completion carry so many. */
+  /** The most values of a completion by MCP. */
   private static final int MOST = 100;
 
   /** Suggests values. */
   @FunctionalInterface
   public interface Completer {
     /**
-     * The value is what was typed so far, chosen are the arguments already filled in. Best first; beyond 100 the client learns that
-     * there are more. The call is there for what is known of the request: it cannot ask, and its events are dropped.
+     * Returns suggestions, best first. The value is the text typed so far; chosen are the other arguments that are filled in. Clients
+     * get at most 100, and the number of all. The call describes the request: it cannot ask, and its events are dropped.
      */
     List<String> complete(Call call, String value, Map<String, String> chosen) throws Exception;
   }
 
-  /** Those of fixed values that begin with what was typed, whatever the case, in their order. */
+  /** Suggests fixed values that begin with the typed text, ignoring case, in their order. */
   public static Complete suggest(String argument, String... values) {
     List<String> all = List.of(values);
     return new Complete(argument, (call, value, chosen) -> {
@@ -30,7 +30,7 @@ public record Complete(String argument, Completer by) {
     });
   }
 
-  /** By name; DefinitionException when one is for something that is not known. */
+  /** Completers by name. DefinitionException for a name that is not known. */
   static Map<String, Completer> of(String what, List<String> known, Complete... completes) {
     Map<String, Completer> out = new java.util.HashMap<>();
     for (Complete c : completes) {
@@ -42,7 +42,7 @@ public record Complete(String argument, Completer by) {
     return Map.copyOf(out);
   }
 
-  /** What a completer gives; null has no suggestions. */
+  /** Runs a completer; null has no suggestions. */
   static Values run(Completer by, Call call, String value, Map<String, String> chosen) throws Exception {
     if (by == null) {
       return new Values(List.of(), 0, false);
@@ -51,6 +51,6 @@ public record Complete(String argument, Completer by) {
     return new Values(values.subList(0, Math.min(MOST, values.size())), values.size(), values.size() > MOST);
   }
 
-  /** A completion's answer. */
+  /** The result of a completion. */
   record Values(List<String> values, int total, boolean more) {}
 }

@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** A tool, resource, prompt or question that cannot be served: a mistake of the program, found where it is defined. */
+/** A tool, resource, prompt or question that cannot be served: a mistake of the program, thrown where it is defined. */
 public final class DefinitionException extends IllegalArgumentException {
   private static final long serialVersionUID = 1;
 

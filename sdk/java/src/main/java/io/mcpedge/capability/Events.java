@@ -7,13 +7,13 @@ import io.mcpedge.v1.LogMessage;
 import java.util.*;
 
 /**
- * The events of one round, in order, and its outcome. Nothing here blocks: what a slow reader has not taken waits, coalesced. Safe
- * for use by several threads.
+ * The events of one round, in order, and its outcome. Nothing blocks: events wait for a slow reader, coalesced. Safe for
+ * concurrent use.
  */
 final class Events {
-  /** How many events may wait before progress replaces progress that waits, and a checkpoint one that waits. */
+  /** The number of waiting events from which new progress replaces waiting progress, and a checkpoint a waiting one. */
   private static final int COALESCE = 64;
-  /** How many may wait; log messages beyond are dropped, and the client gets their number. */
+  /** The most waiting events; further log messages are dropped, and the client gets their number. */
   private static final int MOST = 1024;
 
   private record Event(String kind, Message message) {}
@@ -31,7 +31,7 @@ final class Events {
     to.setOnReadyHandler(this::flush);
   }
 
-  /** Adds an event; after the outcome it is dropped, as is one of a kind that the stream has not. */
+  /** Adds an event; it is dropped after the outcome, and if the stream has no such kind. */
   synchronized void put(String kind, Message event) {
     if (over || response.getDescriptorForType().findFieldByName(kind) == null) {
       return;
@@ -48,7 +48,7 @@ final class Events {
     flush();
   }
 
-  /** Sends what waits, the outcome, and the end. */
+  /** Sends the waiting events and the outcome, and ends the stream. */
   synchronized void end(String kind, Message outcome) {
     if (over) {
       return;

@@ -9,11 +9,11 @@ import java.util.concurrent.*;
 import java.util.function.Function;
 
 /**
- * Notifies any number of watchers of changes. A watcher holds no thread while nothing changes. What a slow one has not taken is
+ * Notifies any number of watchers of changes. A watcher holds no thread while nothing changes. Events for a slow one are
  * coalesced; publishing never blocks.
  */
 final class Feed {
-  /** How many different URIs a watcher may lag behind; beyond it they become one event for the watched URI. */
+  /** The most URIs that wait for a watcher; more become one event for the watched URI. */
   private static final int MAX_PENDING = 1024;
 
   private final Executor executor;
@@ -23,7 +23,7 @@ final class Feed {
     this.executor = executor;
   }
 
-  /** Something that a watcher keeps running while it watches. */
+  /** What a watcher holds while it watches. */
   interface Holding {
     Holding NONE = new Holding() {};
 
@@ -38,7 +38,7 @@ final class Feed {
     watchers.forEach(w -> w.add(uri));
   }
 
-  /** Ends all watchers. It does not wait for those that a provider holds. */
+  /** Ends all watchers. It does not wait for watchers that a provider blocks. */
   void close() {
     Status status = Status.UNAVAILABLE.withDescription("the service is stopping; watch again elsewhere");
     for (Watcher<?> w : watchers) {
@@ -76,7 +76,7 @@ final class Feed {
       to.setOnCancelHandler(() -> executor.execute(() -> end(null)));
     }
 
-    /** The watched URI itself counts, or one below it when the watched one ends with "/". */
+    /** Adds a changed URI, if it is the watched one, or below a watched one that ends with "/". */
     void add(String changed) {
       if (!changed.equals(uri) && !(uri.endsWith("/") && changed.startsWith(uri))) {
         return;
@@ -91,7 +91,7 @@ final class Feed {
       executor.execute(this::deliver);
     }
 
-    /** Sends what waits, if the reader takes it. */
+    /** Sends the waiting events if the reader is ready. */
     synchronized void deliver() {
       if (over || !to.isReady()) {
         return;

@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** The function of what takes no arguments. */
+/** The function of a tool or prompt without arguments. */
 @FunctionalInterface
 public interface Handler<R> {
   R call(Call call) throws Exception;

@@ -11,9 +11,9 @@ import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
 import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
 import java.nio.charset.StandardCharsets;
 
-/** Reads and writes JSON as all of the library does: strictly, and dates as text. */
+/** Reads and writes JSON for the library: strictly, with dates as text. */
 final class Json {
-  /** A message has at most 16 MiB, and so has a string in it. */
+  /** Permits strings up to the size of a message, 16 MiB. */
   private static final StreamReadConstraints BOUNDS = StreamReadConstraints.builder().maxStringLength(16 << 20).build();
 
   static final JsonMapper MAPPER = JsonMapper.builder(JsonFactory.builder().streamReadConstraints(BOUNDS).build())
@@ -45,7 +45,7 @@ final class Json {
 
   private Json() {}
 
-  /** Throws DefinitionException when there is no JSON of the value. A RawJson goes verbatim. */
+  /** Throws DefinitionException if the value cannot be encoded. A RawJson is encoded verbatim. */
   static String encode(Object value) {
     if (value instanceof RawJson raw) {
       return raw.text();
@@ -77,7 +77,7 @@ final class Json {
     }
   }
 
-  /** Throws DefinitionException when the text is not a JSON object. */
+  /** Throws DefinitionException if the text is not a JSON object. */
   static ObjectNode object(String what, String text) {
     try {
       if (tree(text) instanceof ObjectNode object) {
@@ -89,7 +89,7 @@ final class Json {
     throw new DefinitionException(what + " must be a JSON object, not " + shortened(text, 80));
   }
 
-  /** Shows a name from a request, bounded. */
+  /** Quotes a name from a request, cut to 200 characters. */
   static String quote(String name) {
     return encode(shortened(name, 200));
   }
@@ -98,7 +98,7 @@ final class Json {
     return text.length() <= most ? text : text.substring(0, most) + "…";
   }
 
-  /** Makes text fit for a protobuf string: lone surrogates become U+FFFD. */
+  /** Replaces lone surrogates, which protobuf refuses, by U+FFFD. */
   static String valid(String text) {
     if (text == null) {
       return "";

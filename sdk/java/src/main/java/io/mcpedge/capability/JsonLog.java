@@ -6,9 +6,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.logging.*;
 
-/** Writes log records as lines of JSON: time, level, msg, logger, and the stack of what was thrown. */
+/** Writes log records as lines of JSON: time, level, msg, logger, and the stack of an exception. */
 final class JsonLog extends Formatter {
-  /** Has java.util.logging write so to standard error, unless its own settings were given, or it has other handlers. */
+  /** Sets the format of java.util.logging on standard error, unless it has settings or handlers of its own. */
   static void install() {
     boolean configured = System.getProperty("java.util.logging.config.file") != null || System.getProperty("java.util.logging.config.class") != null;
     Logger root = LogManager.getLogManager().getLogger("");
@@ -22,7 +22,7 @@ final class JsonLog extends Formatter {
     }
   }
 
-  /** The names that collectors of logs know, of the levels that java.util.logging numbers. */
+  /** The usual name of a level of java.util.logging. */
   private static String level(int value) {
     return value >= 1000 ? "ERROR" : value >= 900 ? "WARN" : value >= 800 ? "INFO" : "DEBUG";
   }

@@ -3,8 +3,8 @@ package io.mcpedge.capability;
 import java.lang.annotation.*;
 
 /**
- * What the values of a component are held to; on a list, bounds of values are those of its items. What is not set bounds nothing.
- * The keywords of JSON Schema are those of the same names, and {@code min} and {@code max} are minimum and maximum.
+ * Bounds the values of a component; on a list, bounds of values are for its items. Members that are not set bound nothing. The
+ * keywords of JSON Schema have the same names; {@code min} and {@code max} are minimum and maximum.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.FIELD, ElementType.RECORD_COMPONENT})
@@ -13,7 +13,7 @@ public @interface Limits {
 
   double max() default Double.POSITIVE_INFINITY;
 
-  /** In code points. */
+  /** In code points; of a byte[], as maxLength, in bytes. */
   int minLength() default -1;
 
   int maxLength() default -1;
@@ -29,6 +29,6 @@ public @interface Limits {
 
   boolean uniqueItems() default false;
 
-  /** The strings that there are; an enum of Java says it too. JSON Schema: enum. */
+  /** The permitted strings, as an alternative to an enum of Java. JSON Schema: enum. */
   String[] oneOf() default {};
 }

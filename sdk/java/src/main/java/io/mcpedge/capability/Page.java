@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * One page of a list, cut by count, and by bytes (one item always goes). The token says where the page before ended and after which
- * key, so that what is added or removed meanwhile shifts nothing.
+ * One page of a list, limited in items and in bytes, with at least one item. The token has the position and the key of the last item of
+ * the page before, so that items which are added or removed meanwhile shift nothing.
  *
- * @param next the token of the next page; empty: this is the last
+ * @param next the token of the next page; empty for the last
  */
 record Page<E>(List<E> items, String next) {
   private static final int COUNT = 1000;

@@ -11,7 +11,7 @@ import java.security.GeneralSecurityException;
 import java.util.*;
 import java.util.concurrent.CountDownLatch;
 
-/** The rest of a main method. */
+/** Runs a Capability as a complete program. */
 final class Program {
   private static final Map<String, String> FLAGS = new LinkedHashMap<>();
 
@@ -83,8 +83,8 @@ final class Program {
   }
 
   /**
-   * Runs what stops the service on SIGTERM and SIGINT. A hook of the JVM would end the process with status 143; the class for signals
-   * is used by its name, since not every runtime has it. There, a hook is what is left.
+   * Runs stop on SIGTERM and SIGINT. A shutdown hook of the JVM would end the process with status 143, so it is used only in runtimes
+   * without sun.misc.Signal, which is therefore loaded by its name.
    */
   private static void onSignals(Runnable stop) {
     try {
@@ -105,7 +105,7 @@ final class Program {
     }
   }
 
-  /** Ends the process a second after main should have ended it: threads that go on would keep it. */
+  /** Ends the process after one second, also if other threads still run. */
   private static void endSoon() {
     new Timer("end", true).schedule(new TimerTask() {
       @Override

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Makes prompts of functions. */
+/** Converts functions to prompts, and their values to results. */
 final class Prompts {
   private Prompts() {}
 

@@ -2,7 +2,7 @@ package io.mcpedge.capability;
 
 import java.util.function.Consumer;
 
-/** A provider in its place, watched while anyone watches. */
+/** A provider under its prefix, which is watched while there are watchers. */
 final class Provided {
   private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
 
@@ -20,7 +20,7 @@ final class Provided {
     this.listChanged = listChanged;
   }
 
-  /** Begins to watch for the first user. Each success needs one release. */
+  /** Begins to watch for the first user. Each success requires one release. */
   synchronized void acquire() throws Exception {
     if (users == 0 && provider instanceof ResourceWatcher watcher) {
       stop = watcher.watch(updated, listChanged);
@@ -28,7 +28,7 @@ final class Provided {
     users++;
   }
 
-  /** An exception of a stop is logged, because its caller has other watches to end. */
+  /** Ends the watch after the last user. An exception is logged, so that the caller can end other watches. */
   synchronized void release() {
     if (--users > 0) {
       return;

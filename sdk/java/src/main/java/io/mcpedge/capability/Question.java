@@ -112,7 +112,7 @@ public final class Question<T> {
         r -> r.hasListRoots() ? null : "it must be a list of roots", r -> r.getListRoots().getRootsList().stream().map(Unwire::root).toList());
   }
 
-  /** Any other request that the client may know: a JSON object with method and params. The answer is the client's result. */
+  /** A request of another kind: a JSON object with method and params. The answer is the client's result. */
   public static Question<RawJson> raw(String key, RawJson request) {
     Json.object("the question " + key, request.text());
     return new Question<>(InputRequest.newBuilder().setKey(key).setRawJson(request.text()),
@@ -123,7 +123,7 @@ public final class Question<T> {
     return InputRequest.newBuilder().setKey(key).setElicitForm(ElicitForm.newBuilder().setMessage(message).setRequestedSchemaJson(schema));
   }
 
-  /** misfit says what is wrong with the content of a form; null: nothing is. */
+  /** misfit returns why the content of a form is invalid; null if it is valid. */
   private static <T> Question<T> elicitation(InputRequest.Builder request, Function<String, String> misfit, Function<InputResponse, T> read) {
     return new Question<>(request, r -> switch (r.getElicit().getAction()) {
       case ELICIT_ACTION_ACCEPT -> misfit.apply(r.getElicit().getContentJson());
@@ -148,7 +148,7 @@ public final class Question<T> {
     return flat(schema);
   }
 
-  /** Throws DefinitionException unless a form has only members that MCP admits. */
+  /** Throws DefinitionException unless a form has only members that clients can show. */
   private static ObjectNode flat(ObjectNode schema) {
     for (var member : schema.path("properties").properties()) {
       JsonNode rule = member.getValue();

@@ -8,13 +8,13 @@ final class Registry<E> {
   private final Feed changes;
   private final Map<String, E> entries = new LinkedHashMap<>();
 
-  /** what is one entry, for messages: tool. */
+  /** what is the word for an entry in messages, such as tool. */
   Registry(String what, Feed changes) {
     this.what = what;
     this.changes = changes;
   }
 
-  /** DefinitionException when there is one of that key, or its handler is null. */
+  /** Adds an entry. DefinitionException if the key is taken, or the handler is null. */
   synchronized void add(String key, E entry, Object handler) {
     DefinitionException.unlessGiven("the handler of " + what + " " + Json.quote(key), handler);
     if (entries.putIfAbsent(key, entry) != null) {
@@ -32,12 +32,12 @@ final class Registry<E> {
     return removed;
   }
 
-  /** Null: there is none. */
+  /** The entry of a key; null: none. */
   synchronized E get(String key) {
     return entries.get(key);
   }
 
-  /** Failure NOT_FOUND when there is none. */
+  /** The entry of a key. Failure NOT_FOUND if there is none. */
   synchronized E find(String key) {
     E found = entries.get(key);
     if (found == null) {

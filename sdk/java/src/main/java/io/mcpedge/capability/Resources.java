@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.*;
 import java.util.*;
 
-/** Resources and templates as they are kept, and what their handlers return as contents. */
+/** Converts resources, templates, and the values of their handlers. */
 final class Resources {
   private static final Set<String> BINARY =
       Set.of("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm");
@@ -24,7 +24,7 @@ final class Resources {
     Object read(Call call, String uri, Map<String, String> variables) throws Exception;
   }
 
-  /** Something that reads a URI. */
+  /** Reads one URI. */
   interface Reader {
     ReadResult read(Call call) throws Exception;
   }
@@ -53,7 +53,7 @@ final class Resources {
     }
   }
 
-  /** Reads, and completes what was read. */
+  /** Calls a handler, and converts its value, with URI and MIME type filled in. */
   static ReadResult read(String uri, String mimeType, Handler<Object> handler, Call call) throws Exception {
     Object value;
     try {

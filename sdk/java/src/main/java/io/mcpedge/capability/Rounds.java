@@ -15,16 +15,16 @@ import java.util.concurrent.*;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** Runs handlers, each in a thread of its own, and sorts how they end. */
+/** Runs each handler in its own thread, and converts how it ends. */
 record Rounds(Executor executor, Tracing tracing, Running running, boolean maskErrors, Identities identities) {
   private static final Logger LOG = System.getLogger("io.mcpedge.capability");
 
-  /** What there is to do: it makes the result's message of what a handler gives. */
+  /** Calls a handler, and returns the message of its result. */
   interface Work<R> {
     R run(Call call) throws Exception;
   }
 
-  /** The calls that run, each by what ends it with a status. */
+  /** The running calls, each with the function that ends it with a status. */
   static final class Running {
     private final Map<Call, Consumer<Status>> calls = new ConcurrentHashMap<>();
 
@@ -38,8 +38,8 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
   }
 
   /**
-   * Runs one round of a tool, a read or a prompt on its stream, and returns at once. plain makes a result of an exception that says
-   * nothing of its kind.
+   * Runs one round of a tool, a read or a prompt on its stream, and returns at once. plain converts an exception without a
+   * reason.
    */
   void stream(String what, RequestContext context, List<InputResponse> responses, ByteString state, StreamObserver<?> observer, Message response,
       Work<? extends Message> work, Function<Exception, Message> plain) {
@@ -82,7 +82,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     list(what, RequestContext.getDefaultInstance(), observer, response, work);
   }
 
-  /** Runs what has no stream of events; its failures are statuses. */
+  /** Runs a unary RPC, which has no events; its failures are statuses. */
   <R> void unary(String what, RequestContext context, ByteString state, StreamObserver<R> observer, Message response, Work<R> work) {
     unary(what, context, state, observer, response, work, identities);
   }
@@ -171,7 +171,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     events.end("failure", failure);
   }
 
-  /** The status of what a call without a stream of events ended with. */
+  /** The status of an exception of a unary RPC. */
   private Status status(String what, Call call, Throwable thrown) {
     try {
       Throwable e = unwrapped(thrown);
@@ -191,7 +191,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     }
   }
 
-  /** How reads and prompts take an exception that says nothing of its kind. */
+  /** Converts an exception without a reason, for reads and prompts. */
   static Message failPlainly(Exception e) {
     throw new Failure(Reason.INTERNAL, text(e));
   }
@@ -225,14 +225,14 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     return status == null || status.getCode() != Status.Code.NOT_FOUND ? null : status.getDescription() == null ? "not found" : status.getDescription();
   }
 
-  /** The public text of a fault; its details are in the log only. */
+  /** Logs a fault, and returns the failure without its text. */
   private static io.mcpedge.v1.Failure broken(String what, Call call, Throwable e) {
     LOG.log(Logger.Level.ERROR, "a handler failed: " + what + ", call " + call.id(), e);
     return new Failure(Reason.INTERNAL, what + " failed by a fault of the service").wire();
   }
 
   /**
-   * Whether it is a mistake of the program: an Error, or what else is no Exception, or an unchecked exception of Java itself
+   * Whether it is a mistake of the program: a Throwable that is no Exception, or an unchecked exception of Java itself
    * (NullPointerException, ClassCastException …), except IllegalArgumentException, IllegalStateException, plain RuntimeException, and
    * those about data; not a class of one's own.
    */
@@ -246,7 +246,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     return !(e instanceof Exception) || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
   }
 
-  /** What an exception stands for: of those that wait for others, and of those with no message of their own, as new RuntimeException(e), the cause. */
+  /** The cause, of an ExecutionException or CompletionException, and of one without a message of its own, as new RuntimeException(e). */
   static Throwable unwrapped(Throwable e) {
     boolean wraps = e instanceof ExecutionException || e instanceof CompletionException
         || (e instanceof Exception && e.getCause() != null && e.getCause().toString().equals(e.getMessage()));

@@ -9,9 +9,9 @@ import java.util.*;
 import java.util.function.Consumer;
 import java.util.regex.*;
 
-/** The keywords of a flat form that an answer is held to, and what they want in words. */
+/** Checks answers by the keywords of a flat form, and describes in words what is required. */
 record Rules(ObjectNode schema) {
-  /** The formats of strings that are checked: each throws for a string that is none. */
+  /** The checked formats; each function throws for an invalid string. */
   private static final Map<String, Consumer<String>> CHECKED =
       Map.of("date", LocalDate::parse, "date-time", DateTimeFormatter.ISO_DATE_TIME::parse, "uri", URI::create);
   private static final Map<String, String> FORMATS = Map.of(
@@ -33,7 +33,7 @@ record Rules(ObjectNode schema) {
     BOUNDS.put("pattern", "that matches %s");
   }
 
-  /** What is wrong with content; null: it is an object with the required members, whose values keep types, choices, formats and bounds. */
+  /** Why content is invalid; null if it is an object with the required members, with values of the types, choices, formats and bounds. */
   String misfit(String content) {
     JsonNode value;
     try {
@@ -58,7 +58,7 @@ record Rules(ObjectNode schema) {
     return null;
   }
 
-  /** What a value has to be by its rule, for whom sent another. */
+  /** What the rule requires of a value, in words. */
   static String wanted(JsonNode rule, JsonNode value) {
     if (rule.has("enum")) {
       return "one of " + rule.get("enum");
@@ -117,7 +117,7 @@ record Rules(ObjectNode schema) {
         && (!most.isNumber() || value.decimalValue().compareTo(most.decimalValue()) <= 0);
   }
 
-  /** A pattern that Java cannot match bounds nothing. */
+  /** A pattern that Java cannot compile, or match within its stack, is ignored. */
   private static boolean matches(JsonNode rule, JsonNode value) {
     try {
       CHECKED.getOrDefault(rule.path("format").asText(), text -> {}).accept(value.asText());

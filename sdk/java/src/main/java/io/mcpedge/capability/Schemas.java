@@ -10,11 +10,11 @@ import com.github.victools.jsonschema.module.jackson.JacksonOption;
 import java.util.*;
 import java.util.stream.Stream;
 
-/** Makes JSON Schemas of records, enums, lists and whatever else Jackson reads and writes. */
+/** Generates JSON Schemas of records, enums, lists and other types that Jackson reads and writes. */
 final class Schemas {
   private static final Map<Class<?>, Class<?>> OPTIONALS = Map.of(
       Optional.class, Object.class, OptionalInt.class, Integer.class, OptionalLong.class, Long.class, OptionalDouble.class, Double.class);
-  /** Which keywords bound values of which types; integers are numbers. */
+  /** The type of values that a keyword bounds; integers are numbers. */
   private static final Map<String, String> BOUNDS = Map.of("minimum", "number", "maximum", "number", "minLength", "string", "maxLength", "string",
       "pattern", "string", "minItems", "array", "maxItems", "array");
   /** The integers of Java whose bounds every client can hold: a long has more digits than the numbers of JavaScript. */
@@ -23,7 +23,7 @@ final class Schemas {
   private static final SchemaGenerator OUTPUT;
 
   static {
-    // The generator logs by SLF4J, which says on standard error when a program has nothing behind it.
+    // The generator logs by SLF4J, which writes a warning to standard error in programs without a provider.
     if (System.getProperty("slf4j.internal.verbosity") == null) {
       System.setProperty("slf4j.internal.verbosity", "ERROR");
     }
@@ -37,8 +37,8 @@ final class Schemas {
   private Schemas() {}
 
   /**
-   * The schema of what a type reads, or of what it writes: of this, all members are required. Throws DefinitionException, which
-   * begins with what it is of.
+   * The schema of a type as input, or as output, where all members are required. DefinitionException, with a message that begins with
+   * what, if there is none.
    */
   static ObjectNode of(String what, Class<?> type, boolean output) {
     try {
@@ -53,14 +53,14 @@ final class Schemas {
     }
   }
 
-  /** As of, of what is an object. */
+  /** As of, for input that is an object. */
   static ObjectNode ofArguments(String what, Class<?> type) {
     ObjectNode schema = of(what, type, false);
     if (schema.isEmpty()) {
       schema.put("type", "object"); // Object, RawJson
     }
     if (!schema.path("type").asText().equals("object")) {
-      throw new DefinitionException(what + ": arguments are a JSON object; take a record or a Map, not " + type.getName());
+      throw new DefinitionException(what + ": arguments are a JSON object; use a record or a Map, not " + type.getName());
     }
     return schema;
   }
@@ -73,11 +73,11 @@ final class Schemas {
   }
 
   /**
-   * Writes the references of a schema out, for those who take none. Inside itself, an object is any object, and what else refers to
-   * itself is anything.
+   * Replaces the references of a schema by their targets, since some clients support none. A type within itself is any object, or any
+   * value if it is none.
    *
    * @param whole what the references point into
-   * @param within the references that led here
+   * @param within the references around this schema
    */
   static void inline(JsonNode schema, ObjectNode whole, List<String> within) {
     schema.forEach(child -> inline(child, whole, within));
@@ -98,7 +98,7 @@ final class Schemas {
     config.forTypesInGeneral()
         .withPropertySorter((a, b) -> 0) // as declared
         .withDescriptionResolver(scope -> scope.getType() == null ? null : valueOf(scope.getType().getErasedType().getAnnotation(Description.class)))
-        .withCustomDefinitionProvider(new Definitions(output)); // before those of Jackson's module, which would make references of enums
+        .withCustomDefinitionProvider(new Definitions(output)); // has precedence over Jackson's module, which would make references of enums
     config.with(new JacksonModule(JacksonOption.FLATTENED_ENUMS_FROM_JSONPROPERTY, JacksonOption.FLATTENED_ENUMS_FROM_JSONVALUE))
         .with(Option.MAP_VALUES_AS_ADDITIONAL_PROPERTIES, Option.INLINE_NULLABLE_SCHEMAS)
         .without(Option.SCHEMA_VERSION_INDICATOR, Option.FLATTENED_OPTIONALS);
@@ -111,7 +111,7 @@ final class Schemas {
     return new SchemaGenerator(config.build());
   }
 
-  /** What is not made as the generator would. Of what is read (not of output), a type that Jackson cannot read is a DefinitionException. */
+  /** Types with schemas that differ from the generator's. An input type that Jackson cannot read throws DefinitionException. */
   private record Definitions(boolean output) implements CustomDefinitionProviderV2 {
     @Override
     public CustomDefinition provideCustomSchemaDefinition(ResolvedType type, SchemaGenerationContext context) {
@@ -138,13 +138,13 @@ final class Schemas {
     try {
       Json.MAPPER.readerFor(type).readValue("{}");
     } catch (com.fasterxml.jackson.databind.exc.InvalidDefinitionException e) {
-      throw new DefinitionException(type.getName() + " cannot be read; take a record: " + e.getOriginalMessage(), e);
+      throw new DefinitionException(type.getName() + " cannot be decoded; use a record: " + e.getOriginalMessage(), e);
     } catch (JsonProcessingException e) {
-      return; // it is read of something else than an empty object
+      return; // it is not read from an object
     }
   }
 
-  /** Throws DefinitionException for a bound of values of another type, and for one that no value keeps. */
+  /** Throws DefinitionException for a bound of another type of values, and for bounds that exclude all values. */
   private static void checkLimits(String path, JsonNode schema) {
     String type = schema.path("type").isTextual() ? schema.get("type").asText().replace("integer", "number") : "";
     BOUNDS.forEach((keyword, of) -> {
@@ -183,7 +183,7 @@ final class Schemas {
     return isOptional(field) || field.getAnnotation(Default.class) != null || Habits.mayBeMissing(field);
   }
 
-  /** Adds what the annotations say: of a list, the bounds of values to its items. */
+  /** Adds the annotations; on a list, bounds of values are for its items. */
   private static void restrict(ObjectNode node, FieldScope field, boolean output) {
     Limits limits = field.getAnnotation(Limits.class);
     boolean item = field.isFakeContainerItemScope();

@@ -2,9 +2,9 @@ package io.mcpedge.capability;
 
 import java.util.Map;
 
-/** Reads what a URI template describes. */
+/** Reads the resources of a URI template. */
 @FunctionalInterface
 public interface TemplateHandler {
-  /** Returns as {@link ResourceHandler}; the variables are decoded, and those that the URI has not are missing. */
+  /** Returns as {@link ResourceHandler}; the variables are decoded, and variables that the URI does not have are missing. */
   Object read(Call call, Map<String, String> variables) throws Exception;
 }

@@ -11,11 +11,11 @@ import java.security.cert.X509Certificate;
 import java.util.concurrent.*;
 
 /**
- * TLS by PEM files, which are read again each minute, so that they can be exchanged while it serves: while they cannot be used, new
- * connections get what was read last.
+ * TLS by PEM files, which are read again each minute, so that they can be replaced while it serves. If they cannot be used, new
+ * connections use the last ones that could.
  */
 record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) implements AutoCloseable {
-  /** Null without a certificate. A client CA: clients need a certificate of it. */
+  /** Null without a certificate. With a client CA, clients need a certificate that it has signed. */
   static Tls of(File cert, File key, File clientCa) throws IOException, GeneralSecurityException {
     if (cert == null) {
       return null;
@@ -36,7 +36,7 @@ record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) impl
       try {
         readPair(own, cert, key);
       } catch (IOException | GeneralSecurityException | RuntimeException e) {
-        System.getLogger("io.mcpedge.capability").log(System.Logger.Level.WARNING, "what was read last stays in use: " + Rounds.text(e));
+        System.getLogger("io.mcpedge.capability").log(System.Logger.Level.WARNING, "the files that were read last stay in use: " + Rounds.text(e));
       }
     }, 1, 1, TimeUnit.MINUTES);
     var credentials = TlsServerCredentials.newBuilder().keyManager(own);
@@ -48,7 +48,7 @@ record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) impl
     return new Tls(credentials.build(), reloads);
   }
 
-  /** Has the certificate and its key used from now on. An error names the file, and changes nothing. */
+  /** Reads the certificate and its key, for new connections. An exception names the file; nothing is changed then. */
   private static void readPair(AdvancedTlsX509KeyManager own, File cert, File key) throws IOException, GeneralSecurityException {
     X509Certificate[] chain = read(cert, "certificate", CertificateUtils::getX509Certificates);
     PrivateKey secret = read(key, "private key (RSA or EC, PKCS #8)", CertificateUtils::getPrivateKey);

@@ -36,7 +36,7 @@ public final class ToolOption {
     return new ToolOption(t -> t.setTitle(title));
   }
 
-  /** Shown with the tool. */
+  /** Images that clients may show with the tool. */
   public static ToolOption icons(Icon... icons) {
     return new ToolOption(t -> t.addAllIcons(Wire.icons(List.of(icons))));
   }
@@ -91,8 +91,8 @@ public final class ToolOption {
   }
 
   /**
-   * Calls become tasks if their clients support tasks. Clients need not keep a connection for a task. The handler serves a task
-   * as any other call. MCP: execution.taskSupport.
+   * Calls become tasks if their clients support tasks, which then need no open connection. The handler serves a task as any other
+   * call. MCP: execution.taskSupport.
    */
   public static ToolOption tasksOptional() {
     return new ToolOption(t -> t.getTaskSupportBuilder().setMode(TaskMode.TASK_MODE_OPTIONAL));

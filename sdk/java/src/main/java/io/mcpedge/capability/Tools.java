@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Makes tools of functions. */
+/** Converts functions to tools, and their values to results. */
 final class Tools {
   private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
 
@@ -28,7 +28,7 @@ final class Tools {
     CallToolResult run(Call call, String arguments) throws Exception;
   }
 
-  /** A null result type: what the value is decides, and there is no output schema. */
+  /** Defines a tool. Without a result type the value determines the result, and there is no output schema. */
   static <A, R> Entry of(String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
     DefinitionException.unlessNamed("tool", name, description);
     String what = "tool " + checked(name);
@@ -167,7 +167,7 @@ final class Tools {
     return value;
   }
 
-  /** An exception without a kind is for the model to see. */
+  /** Converts an exception without a reason to a tool error. */
   static CallToolResult plain(Exception e) {
     return Result.error(Rounds.text(e)).wire();
   }

@@ -12,8 +12,8 @@ import io.opentelemetry.context.propagation.TextMapPropagator;
 import java.util.function.Consumer;
 
 /**
- * Makes the work of a service spans of the trace that the edge is in, by the API of OpenTelemetry: without an SDK it costs next to
- * nothing. The edge sends W3C trace context and baggage, whatever the global propagator is.
+ * Creates spans for the work of a service in the trace of the edge, by the API of OpenTelemetry, which does almost nothing without an
+ * SDK. The edge sends W3C trace context and baggage, whatever the global propagator is.
  */
 final class Tracing implements ServerInterceptor {
   private static final Context.Key<io.opentelemetry.context.Context> PARENT = Context.key("mcpedge-trace");
@@ -43,7 +43,7 @@ final class Tracing implements ServerInterceptor {
     return Contexts.interceptCall(Context.current().withValue(PARENT, parent), call, headers, next);
   }
 
-  /** A span that runs. */
+  /** The current span. */
   record Current(Span span) {
     void failed(String reason) {
       span.setAttribute("mcpedge.failure", reason);
@@ -51,7 +51,7 @@ final class Tracing implements ServerInterceptor {
     }
   }
 
-  /** Runs work in a span named by the method that has this response; without one what an edge does of its own accord: lists. */
+  /** Runs work in a span, with the name of the method of this response. Lists, which the edge requests on its own, have none. */
   void span(Message response, Consumer<Current> work) {
     String method = response.getDescriptorForType().getName().replaceFirst("Response$", "");
     if (method.startsWith("List")) {

@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** Ends a handler whose question has no answer yet. Catching it has no effect: the call has recorded it. */
+/** Ends a handler at a question without an answer. Catching it has no effect: the call has recorded the question. */
 final class Unwound extends Error {
   private static final long serialVersionUID = 1;
 

@@ -21,11 +21,11 @@ final class UriTemplate {
   private static final Pattern CAPITALS = Pattern.compile("[A-Z]+");
 
   /**
-   * A literal, which is all before and has no name, or a variable, whose value has the allowed characters. A URI has one of the spellings of
-   * what is before.
+   * A variable with the literal before it, or a literal alone, without a name. before has the spellings of the literal, of which a URI has one;
+   * allowed has the characters of a value.
    */
   private record Part(List<String> before, String name, String allowed, boolean optional) {
-    /** Where the value begins, if the part is at a position; else -1. */
+    /** The start of the value if the part is at a position; else -1. */
     int start(String uri, int at) {
       for (String spelling : before) {
         if (uri.startsWith(spelling, at)) {
@@ -38,16 +38,16 @@ final class UriTemplate {
 
   private final List<Part> parts = new ArrayList<>();
 
-  /** DefinitionException when the template does not parse. */
+  /** DefinitionException if the template cannot be parsed. */
   UriTemplate(String template) {
     String[] literals = EXPRESSION.split(template, -1);
     for (String text : literals) {
       if (text.contains("{") || text.contains("}")) {
         throw new DefinitionException("template " + Json.quote(template) + ": " + Json.quote(text)
-            + " is no expression that is taken; use {name} with an operator of RFC 6570, without the modifiers * and :");
+            + " is no supported expression; use {name} with an operator of RFC 6570, without the modifiers * and :");
       }
     }
-    // Between literals, which have no braces, one stands for each expression: a scheme and a host are known in the whole only.
+    // A brace stands for each expression between the literals, so that the scheme and the host of the whole template can be normalized.
     Iterator<MatchResult> expressions = EXPRESSION.matcher(template).results().iterator();
     for (String text : settled(String.join("{", literals)).split("\\{", -1)) {
       String escaped = FOREIGN.matcher(text).replaceAll(found -> URLEncoder.encode(found.group(), StandardCharsets.UTF_8).replace("+", "%20"));
@@ -58,7 +58,7 @@ final class UriTemplate {
     }
   }
 
-  /** Whether a URI, or what a template describes, has a scheme. */
+  /** Whether a URI or a template has a scheme. */
   static boolean absolute(String uri) {
     return SCHEME.matcher(uri).find();
   }
@@ -106,9 +106,9 @@ final class UriTemplate {
       return null; // most URIs differ here
     }
     int n = uri.length();
-    boolean[] fits = new boolean[n + 1]; // by position: whether the parts behind match from there on
+    boolean[] fits = new boolean[n + 1]; // by position: whether the other parts match from there
     fits[n] = true;
-    int[][] ends = new int[parts.size()][n + 1]; // by part and position: the longest value from there on so that what is behind fits, or -1
+    int[][] ends = new int[parts.size()][n + 1]; // by part and position: the end of the longest value from there, with which the other parts match, or -1
     for (int i = parts.size() - 1; i >= 0; i--) {
       Part part = parts.get(i);
       for (int at = n; at >= 0; at--) {
@@ -129,7 +129,7 @@ final class UriTemplate {
         found.put(parts.get(i).name, URLDecoder.decode(uri.substring(start, at).replace("+", "%2B"), StandardCharsets.UTF_8));
       }
     }
-    return found.remove("") == null ? null : found; // which the literals have
+    return found.remove("") == null ? null : found; // the entry of the literals
   }
 
   private void expression(MatchResult found) {
@@ -141,9 +141,9 @@ final class UriTemplate {
     String allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%," + (operator.equals("+") || operator.equals("#") ? ":/?#[]@!$&'()*+;=" : "");
     for (int i = 0; i < names.length; i++) {
       String before = (i == 0 ? first : between) + (named ? names[i] + "=" : "");
-      // Commas and dots belong to a list's value, but where they end it.
+      // Commas and dots are part of a value, unless they end it.
       String values = i + 1 < names.length ? allowed.replace(between, "") : allowed;
-      // The first of a query that is there begins with the question mark.
+      // The first variable of a query that is present begins with the question mark.
       parts.add(new Part(List.of(before, before.replace('&', '?')), names[i], values, named || !first.isEmpty() || i > 0));
     }
   }

@@ -134,7 +134,7 @@ class AskingTest {
       }
       var result = stub.callTool(request.clone().addInputResponses(accepted("order", "{\"size\":\"small\",\"count\":2}")).build()).next().getResult();
       assertEquals("2", result.getContent(0).getText().getText());
-      String want = "call test asks again: the answer to \"order\" does not fit: the member \"count\" must be an integer, at least 1, at most 5";
+      String want = "call test repeats a question: the answer to \"order\" does not fit: the member \"count\" must be an integer, at least 1, at most 5";
       assertEquals(List.of(want, want), said);
     } finally {
       log.removeHandler(handler);

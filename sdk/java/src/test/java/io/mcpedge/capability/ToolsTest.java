@@ -359,8 +359,8 @@ class ToolsTest {
     for (var wrong : Map.<String, Runnable>of(
         "tool name \"a b\": use 1 to 64 of A-Z a-z 0-9 _ . -", () -> s.tool("a b", "", call -> ""),
         "there is a tool \"taken\" already: give it another name, or remove the other first", () -> s.tool("taken", "", call -> ""),
-        "tool list: arguments are a JSON object; take a record or a Map, not java.util.List", () -> s.tool("list", "", List.class, (call, in) -> ""),
-        "tool shape: io.mcpedge.capability.ToolsTest$Shape cannot be read; take a record: ", () -> s.tool("shape", "", Shape.class, (call, in) -> ""),
+        "tool list: arguments are a JSON object; use a record or a Map, not java.util.List", () -> s.tool("list", "", List.class, (call, in) -> ""),
+        "tool shape: io.mcpedge.capability.ToolsTest$Shape cannot be decoded; use a record: ", () -> s.tool("shape", "", Shape.class, (call, in) -> ""),
         "tool wrong: @Default(\"x\") of count is no JSON of int", () -> s.tool("wrong", "", Wrong.class, (call, in) -> ""),
         "prompt p: the argument count must be a String, an enum or an Optional of them: prompts take text",
         () -> s.prompt("p", "", Validated.class, (call, in) -> ""),
@@ -375,7 +375,7 @@ class ToolsTest {
   @Test
   void typesThatNothingFitsAreRefused() {
     for (var wrong : Map.<String, Runnable>of(
-        "tool runs: java.lang.Runnable cannot be read; take a record: ", () -> s.tool("runs", "", Runs.class, (call, in) -> ""),
+        "tool runs: java.lang.Runnable cannot be decoded; use a record: ", () -> s.tool("runs", "", Runs.class, (call, in) -> ""),
         "tool text: @Limits of text: minimum is of a number, and this is a string", () -> s.tool("text", "", WrongText.class, (call, in) -> ""),
         "tool empty: @Limits of count: no value is at least 5 and at most 3", () -> s.tool("empty", "", Empty.class, (call, in) -> ""),
         "tool nothing: the description is null; give a text, or \"\"", () -> s.tool("nothing", null, call -> ""),
