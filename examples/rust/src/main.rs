@@ -1,7 +1,7 @@
-//! A tea house: a tool that asks its user and tells how it goes, a long one, a resource template and a prompt.
+//! A tea house: a tool that asks its user and reports progress, a long one, a resource template and a prompt.
 
 use mcpedge_capability::{
-    Call, Error, Failure, Json, Prompt, Reason, Refusal, Resource, ResourceTemplate, Server, Tasks, Tool,
+    Call, Error, Failure, Json, Prompt, Reason, Resource, ResourceTemplate, Server, Tasks, Tool, Unanswered,
 };
 use opentelemetry::{Context, global, trace::TraceContextExt};
 use opentelemetry_sdk::trace::SdkTracerProvider;
@@ -61,7 +61,7 @@ async fn brew(call: Call, order: Order) -> Json<Brewed> {
     let name = TEAS[order.tea as usize].0;
     let cups = match call.ask::<Cups>("cups", format!("How many cups of {name}?")).await {
         Ok(answer) => answer.cups,
-        Err(Refusal::Declined | Refusal::Cancelled) => 0,
+        Err(Unanswered::Declined | Unanswered::Dismissed) => 0,
     };
     for cup in 1..=cups {
         call.progress(cup.into(), f64::from(cups), format!("cup {cup} of {cups}"));
@@ -71,7 +71,7 @@ async fn brew(call: Call, order: Order) -> Json<Brewed> {
     Json(Brewed { tea: order.tea, cups, trace })
 }
 
-/// Says that it is dropped: when a task is cancelled, its handler is, as any other.
+/// Prints a line if the handler is dropped before its end, as when a task is cancelled.
 struct Guard(bool);
 
 impl Drop for Guard {
@@ -101,7 +101,7 @@ fn about(name: &str) -> Result<String, Failure> {
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    global::set_tracer_provider(SdkTracerProvider::default()); // give it a span processor to export what is traced
+    global::set_tracer_provider(SdkTracerProvider::default()); // add a span processor to export the traces
     let steep = Tool::new("steep", "Steeps for minutes", steep).idempotent().tasks(Tasks::optional());
     let tea = ResourceTemplate::new(format!("{BASE}{{name}}"), "tea", |tea: Named| async move { about(&tea.name) });
     let recommend = Prompt::new("recommend", "Recommends a tea", |guest: Guest| async move {

@@ -1,4 +1,4 @@
-//! What a call remembers from one of its rounds to the next.
+//! The answers and the state of a call, from one round to the next.
 
 use crate::contract::{CallToolRequest, InputRequest, InputResponse, input_response::Response};
 use crate::failure::{Failure, Reason};
@@ -18,13 +18,16 @@ pub struct Answers {
     kept: Vec<InputResponse>,
     latest: Vec<InputResponse>,
     pub(crate) missing: Vec<InputRequest>,
-    /// What `Call::set_state` or a checkpoint kept.
+    /// A mistake of the handler with a question or with `once`, which ends the round.
+    pub(crate) mistake: Option<String>,
+    /// The state of `Call::set_state` or of a checkpoint.
     pub(crate) state: Option<Vec<u8>>,
 }
 
 impl Answers {
-    /// INVALID_ARGUMENT when the state is not of this library.
+    /// INVALID_ARGUMENT if the state was not written by this library.
     pub(crate) fn new(responses: Vec<InputResponse>, state: &[u8]) -> Result<Self, Failure> {
+        // A client that sends keys of `once` would choose its values.
         let latest = responses.into_iter().filter(|r| !r.key.starts_with(ONCE)).collect();
         let mut answers = Self { latest, ..Self::default() };
         if !state.is_empty() {
@@ -42,8 +45,8 @@ impl Answers {
         Ok(answers)
     }
 
-    /// The answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer is
-    /// stored.
+    /// Returns the answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer
+    /// is stored.
     pub(crate) fn find<T>(&mut self, key: &str, read: impl Fn(&InputResponse) -> Option<T>) -> Option<T> {
         if let Some(answer) = self.kept.iter().filter(|r| r.key == key).find_map(&read) {
             return Some(answer);
@@ -61,7 +64,7 @@ impl Answers {
         }
     }
 
-    /// The JSON that was kept under a key by `keep_once`.
+    /// Returns the JSON that `keep_once` stored under a key.
     pub(crate) fn once(&self, key: &str) -> Option<String> {
         let kept = self.kept.iter().find(|r| r.key.strip_prefix(ONCE) == Some(key))?;
         match &kept.response {
@@ -74,7 +77,7 @@ impl Answers {
         self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text)) });
     }
 
-    /// The state that stores all of it, with the answers not requested yet if `latest` is true. `state` replaces the
+    /// Encodes answers and state, with the answers not requested yet if `latest` is true. `state` replaces the
     /// handler's own. An error above MAX_STATE.
     pub(crate) fn memory(&self, latest: bool, state: Option<&[u8]>) -> Result<Vec<u8>, String> {
         let mut input_responses = self.kept.clone();

@@ -2,20 +2,19 @@
 
 use crate::answers::Answers;
 use crate::content::cache_hint;
-use crate::contract::{
-    CacheHint, Checkpoint, ClientCapabilities, CreateMessage, CreateMessageResult, Defer, Implementation, InputResponse, LogLevel,
-    LogMessage, Principal, Progress, RequestContext, Root,
-};
+use crate::contract::{CacheHint, Checkpoint, Defer, LogMessage, Progress, RequestContext};
 use crate::events::{Event, Events};
-use crate::failure::{Error, Refusal};
+use crate::failure::{Error, Unanswered};
 use crate::feed::lock;
 use crate::questions::{self, ElicitResult, Question, Questions};
+use crate::sampling::{CreateMessage, CreateMessageResult};
+use crate::types::{ClientCapabilities, Implementation, Level, Principal, Root};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::future::{pending, poll_fn};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,6 +27,8 @@ pub struct Call(Arc<Inner>);
 
 struct Inner {
     context: RequestContext,
+    /// Converted at first use; that of a signed identity is set before.
+    principal: OnceLock<Principal>,
     uri: String,
     deadline: Option<Instant>,
     /// `None` if the call can send and ask nothing.
@@ -39,7 +40,7 @@ struct Inner {
 #[derive(Default)]
 pub(crate) struct Memory {
     pub answers: Answers,
-    meta_json: String,
+    meta: Option<Value>,
     pub cache: Option<CacheHint>,
     progress: Option<f64>,
     deferred: bool,
@@ -52,6 +53,7 @@ impl Call {
     ) -> Self {
         Self(Arc::new(Inner {
             context: context.unwrap_or_default(),
+            principal: OnceLock::new(),
             uri: uri.to_string(),
             deadline,
             events,
@@ -64,16 +66,36 @@ impl Call {
         lock(&self.0.memory)
     }
 
-    /// Whether a question waits for an answer; else the waker is woken when one does.
+    /// Whether the round ends here: a question waits for an answer, or there is a mistake. If not, the waker is woken when it does.
     pub(crate) fn asks(&self, runner: &Waker) -> bool {
         let mut memory = self.memory();
         memory.runner = Some(runner.clone());
-        !memory.answers.missing.is_empty()
+        !memory.answers.missing.is_empty() || memory.answers.mistake.is_some()
     }
 
     /// The `_meta` of a result: its own, or else that of `set_meta`.
-    pub(crate) fn result_meta(&self, own: String) -> String {
-        if own.is_empty() { self.memory().meta_json.clone() } else { own }
+    pub(crate) fn result_meta(&self, own: Option<Value>) -> Option<Value> {
+        own.or_else(|| self.memory().meta.clone())
+    }
+
+    /// Replaces the principal by that of a signed identity. Called before the handler runs.
+    #[cfg(feature = "identity")]
+    pub(crate) fn set_principal(&self, principal: Principal) {
+        // Only the first call of `principal` sets it otherwise.
+        let _ = self.0.principal.set(principal);
+    }
+
+    /// Ends the round with a mistake of the handler: the future is never ready.
+    async fn mistaken<T>(&self, mistake: String) -> T {
+        let runner = {
+            let mut memory = self.memory();
+            memory.answers.mistake.get_or_insert(mistake);
+            memory.runner.take()
+        };
+        if let Some(runner) = runner {
+            runner.wake();
+        }
+        pending().await
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
@@ -101,25 +123,25 @@ impl Call {
     }
 
     /// The caller. An empty subject means anonymous.
-    pub fn principal(&self) -> Principal {
-        self.0.context.principal.clone().unwrap_or_default()
+    pub fn principal(&self) -> &Principal {
+        self.0.principal.get_or_init(|| self.0.context.principal.clone().map(Principal::from_wire).unwrap_or_default())
     }
 
     /// A claim of the caller's access token; `None` if the token has no such claim, or if the edge's setting `claims`
     /// of this backend does not name it.
-    pub fn claim(&self, name: &str) -> Option<Value> {
-        serde_json::from_str(self.0.context.principal.as_ref()?.claims_json.get(name)?).ok()
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.principal().claims.get(name)
     }
 
     /// The name and version that the client reports, for display only.
-    pub fn client_info(&self) -> Option<&Implementation> {
-        self.0.context.client_info.as_ref()
+    pub fn client_info(&self) -> Option<Implementation> {
+        self.0.context.client_info.clone().map(Implementation::from_wire)
     }
 
     /// The questions that the client supports. No check is needed before asking: the edge answers for a client that
     /// lacks the capability. Check it to choose another way.
     pub fn client_capabilities(&self) -> ClientCapabilities {
-        self.0.context.client_capabilities.clone().unwrap_or_default()
+        self.0.context.client_capabilities.clone().map(ClientCapabilities::from_wire).unwrap_or_default()
     }
 
     /// `_meta` of the client's request; empty if there is none.
@@ -166,8 +188,8 @@ impl Call {
     }
 
     /// Returns the output of the future, which runs in the first round that reaches this line; later rounds return the
-    /// same value. It is stored in the call's state, and panics if it does not encode as JSON. A round that is retried
-    /// because a replica was lost runs the future again, unless there was a checkpoint since.
+    /// same value. It is stored in the call's state as JSON; a value that JSON does not hold fails the call. A round that
+    /// is retried because a replica was lost runs the future again, unless there was a checkpoint since.
     pub async fn once<T: Serialize + DeserializeOwned>(&self, key: &str, future: impl Future<Output = T>) -> T {
         let Ok(value) = self.try_once(key, async { Ok::<_, Infallible>(future.await) }).await;
         value
@@ -181,18 +203,23 @@ impl Call {
         let text = match kept {
             Some(text) => text,
             None => {
-                let made = serde_json::to_string(&future.await?);
-                let text = made.unwrap_or_else(|e| panic!("once({key:?}): {e}; return what JSON can hold"));
+                let text = match serde_json::to_string(&future.await?) {
+                    Ok(text) => text,
+                    Err(e) => return self.mistaken(format!("once({key:?}): {e}; return a value that JSON can hold")).await,
+                };
                 self.memory().answers.keep_once(key, text.clone());
                 text
             }
         };
-        Ok(serde_json::from_str(&text).unwrap_or_else(|e| panic!("once({key:?}): {e}; return a type that reads the JSON it writes")))
+        match serde_json::from_str(&text) {
+            Ok(value) => Ok(value),
+            Err(e) => self.mistaken(format!("once({key:?}): {e}; return a type that reads the JSON it writes")).await,
+        }
     }
 
     /// Sets `_meta` of the result, a JSON object; that of a result has precedence.
     pub fn set_meta(&self, meta: &Value) {
-        self.memory().meta_json = meta.to_string();
+        self.memory().meta = Some(meta.clone());
     }
 
     /// Sets how long (up to 30 days) the client may cache the contents, and whether callers may share the cache entry.
@@ -206,15 +233,15 @@ impl Call {
         self.0.events.is_some() && self.0.context.progress_wanted
     }
 
-    /// The lowest level that the client wants; `Unspecified` if it wants no messages.
-    pub fn log_level(&self) -> LogLevel {
-        self.0.context.log_level()
+    /// The lowest level that the client wants; `None` if it wants no messages.
+    pub fn log_level(&self) -> Option<Level> {
+        Level::from_wire(self.0.context.log_level())
     }
 
     /// Whether the client wants messages of this level.
-    pub fn wants_log(&self, level: LogLevel) -> bool {
+    pub fn wants_log(&self, level: Level) -> bool {
         let least = self.0.context.log_level;
-        self.0.events.is_some() && least > 0 && i32::from(level) >= least
+        self.0.events.is_some() && least > 0 && level as i32 >= least
     }
 
     /// Sends progress to the client, with a message for people. Progress that does not rise or was not requested is
@@ -232,10 +259,10 @@ impl Call {
     /// Sends the client a log message: any value that encodes as JSON, under a logger's name, which may be empty.
     /// Messages below the client's level are dropped before encoding. They must not contain secrets. MCP:
     /// notifications/message.
-    pub fn log(&self, level: LogLevel, logger: &str, data: impl Serialize) {
+    pub fn log(&self, level: Level, logger: &str, data: impl Serialize) {
         let Some(events) = self.0.events.as_ref().filter(|_| self.wants_log(level)) else { return };
         let data_json = serde_json::to_string(&data).unwrap_or_else(|e| Value::from(format!("log data that is not JSON: {e}")).to_string());
-        let (level, logger) = (level.into(), logger.to_string());
+        let (level, logger) = (level as i32, logger.to_string());
         events.put(Event::Log(LogMessage { level, logger, data_json, ..Default::default() }));
     }
 
@@ -262,7 +289,7 @@ impl Call {
         Ok(())
     }
 
-    /// Asks the user to complete a form: a struct of strings, numbers, booleans and lists of enumerated strings, or one
+    /// Asks the user to complete a form, and returns the answer: a struct of strings, numbers, booleans and lists of enumerated strings, or one
     /// of these, for one value that is named by the key.
     ///
     /// A handler that asks runs from its top in each round. A question with an answer returns it; without one it stays
@@ -273,7 +300,7 @@ impl Call {
     /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once).
     ///
     /// MCP: elicitation/create in form mode; InputRequiredResult.
-    pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(&self, key: &str, message: impl Into<String>) -> Result<T, Refusal> {
+    pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(&self, key: &str, message: impl Into<String>) -> Result<T, Unanswered> {
         self.answer(questions::form(key, message)).await
     }
 
@@ -285,7 +312,7 @@ impl Call {
 
     /// Asks the user to open an https: URL, for data that must not pass through the client (logins, secrets, payments).
     /// It returns when the user has agreed, not when the page is completed. MCP: elicitation/create in URL mode.
-    pub async fn open_url(&self, key: &str, message: impl Into<String>, url: impl Into<String>) -> Result<(), Refusal> {
+    pub async fn open_url(&self, key: &str, message: impl Into<String>, url: impl Into<String>) -> Result<(), Unanswered> {
         self.answer(questions::open_url(key, message, url)).await
     }
 
@@ -306,11 +333,13 @@ impl Call {
 
     /// Asks several questions in one round, at most 16: a tuple or a `Vec` of them.
     pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Q::Answers {
-        assert!(self.0.events.is_some(), "the client cannot be asked here: only tools, reads and prompts can");
+        if self.0.events.is_none() {
+            return self.mistaken("the client cannot be asked here; ask in a tool, a read or a prompt".to_string()).await;
+        }
         poll_fn(|_| {
             let mut memory = self.memory();
             let found = questions.find(&mut memory.answers);
-            if let (Some(found), true) = (found, memory.answers.missing.is_empty()) {
+            if let (Some(found), true, None) = (found, memory.answers.missing.is_empty(), &memory.answers.mistake) {
                 return Poll::Ready(found);
             }
             if let Some(runner) = memory.runner.take() {
@@ -321,9 +350,9 @@ impl Call {
         .await
     }
 
-    /// The client's unvalidated answer to a key: for handlers that return [`InputRequired`](crate::InputRequired)
-    /// themselves. It is kept in later rounds.
-    pub fn response(&self, key: &str) -> Option<InputResponse> {
-        self.memory().answers.find(key, |r| Some(r.clone()))
+    /// The answer to a question of [`InputRequired`](crate::InputRequired); `None` if there is none, or if it does not
+    /// fit the question. It is kept in later rounds.
+    pub fn answered<T>(&self, question: &Question<T>) -> Option<T> {
+        self.memory().answers.find(&question.request.key, &question.read)
     }
 }

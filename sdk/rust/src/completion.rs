@@ -6,7 +6,7 @@ use crate::handler::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Of what was typed, and of the arguments already chosen.
+/// A function of the typed text and of the arguments already chosen.
 pub(crate) type Completer = Arc<dyn Fn(Call, String, HashMap<String, String>) -> Work<Vec<String>> + Send + Sync>;
 
 /// Completers by argument.
@@ -14,7 +14,7 @@ pub(crate) type Completer = Arc<dyn Fn(Call, String, HashMap<String, String>) ->
 pub(crate) struct Completers(pub HashMap<String, Completer>);
 
 impl Completers {
-    /// Fixed values, of which those go that begin with what was typed, in any case.
+    /// Suggests the values that begin with the typed text, in any case.
     pub fn fixed<V: Into<String>>(&mut self, argument: &str, values: impl IntoIterator<Item = V>) {
         let values: Vec<String> = values.into_iter().map(Into::into).collect();
         self.by(argument, move |_, typed, _| {
@@ -45,16 +45,16 @@ impl Completers {
     }
 }
 
-/// `complete` and `complete_by`, of what has arguments.
+/// The methods `complete` and `complete_by`.
 macro_rules! completing {
     () => {
-        /// Suggestions for an argument: those of these values that begin with what was typed.
+        /// Sets suggestions for an argument: the values that begin with the typed text.
         pub fn complete<V: Into<String>>(mut self, argument: &str, values: impl IntoIterator<Item = V>) -> Self {
             self.completers.fixed(argument, values);
             self
         }
 
-        /// Suggestions for an argument by an async function of the call, of what was typed, and of the arguments already chosen.
+        /// Sets an async function that suggests values of an argument, by the call, the typed text, and the arguments already chosen.
         pub fn complete_by<F, Fut, E>(mut self, argument: &str, function: F) -> Self
         where
             F: Fn(crate::Call, String, std::collections::HashMap<String, String>) -> Fut + Send + Sync + 'static,

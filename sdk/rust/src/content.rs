@@ -1,113 +1,185 @@
-//! Pieces of results and messages.
+//! Content of results and messages.
 
-use crate::contract::content_block::Content as Kind;
-use crate::contract::resource_contents::Body;
-use crate::contract::{
-    Annotations, AudioContent, CacheHint, CacheScope, ContentBlock, CreateMessage, ImageContent, PromptMessage, Resource, ResourceContents,
-    Role, SamplingContent, SamplingMessage, TextContent, sampling_content,
-};
+use crate::contract::{CacheHint, CacheScope};
+use crate::types::{Annotations, Body, Bytes, ResourceContents, ResourceInfo, Role};
 use serde_json::Value;
 use std::time::Duration;
 
-/// A piece of a result. [`text`], [`image`], [`audio`], [`link`], [`embed`] and [`raw_content`] make one.
-pub type Content = ContentBlock;
-
-fn block(content: Kind) -> Content {
-    Content { content: Some(content), ..Default::default() }
+/// A content block of a result or message. [`text`], [`image`], [`audio`], [`link`], [`embed`] and [`raw_content`] create one. MCP:
+/// ContentBlock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    pub block: Block,
+    pub annotations: Option<Annotations>,
+    /// Its `_meta`, a JSON object.
+    pub meta: Option<Value>,
 }
 
-/// Plain text.
+/// The kinds of content.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    Text(String),
+    /// The raw bytes, not base64.
+    Image {
+        data: Vec<u8>,
+        mime_type: String,
+    },
+    /// The raw bytes, not base64.
+    Audio {
+        data: Vec<u8>,
+        mime_type: String,
+    },
+    /// A link to a resource that the client may read.
+    Link(ResourceInfo),
+    /// The contents of a resource.
+    Resource(ResourceContents),
+    /// A complete block as MCP has it.
+    Raw(Value),
+}
+
+impl From<Block> for Content {
+    fn from(block: Block) -> Self {
+        Self { block, annotations: None, meta: None }
+    }
+}
+
+impl From<String> for Content {
+    fn from(value: String) -> Self {
+        text(value)
+    }
+}
+
+impl From<&str> for Content {
+    fn from(value: &str) -> Self {
+        text(value)
+    }
+}
+
+/// Returns plain text.
 pub fn text(value: impl Into<String>) -> Content {
-    block(Kind::Text(TextContent { text: value.into() }))
+    Block::Text(value.into()).into()
 }
 
-/// A picture: its raw bytes (not base64) and MIME type.
-pub fn image(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
-    block(Kind::Image(ImageContent { data: data.into(), mime_type: mime_type.into() }))
+/// Returns a picture, by its raw bytes (not base64) and MIME type.
+pub fn image(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Content {
+    Block::Image { data: data.into().0, mime_type: mime_type.into() }.into()
 }
 
-/// A sound: its raw bytes (not base64) and MIME type.
-pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
-    block(Kind::Audio(AudioContent { data: data.into(), mime_type: mime_type.into() }))
+/// Returns a sound, by its raw bytes (not base64) and MIME type.
+pub fn audio(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Content {
+    Block::Audio { data: data.into().0, mime_type: mime_type.into() }.into()
 }
 
-/// A link to a resource that the client may read; its URI and name are required.
-pub fn link(resource: Resource) -> Content {
-    block(Kind::ResourceLink(resource))
+/// Returns a link to a resource that the client may read; its URI and name are required.
+pub fn link(resource: ResourceInfo) -> Content {
+    Block::Link(resource).into()
 }
 
 /// Embeds a resource's contents; their URI is required.
 pub fn embed(contents: ResourceContents) -> Content {
-    block(Kind::Resource(contents))
+    Block::Resource(contents).into()
 }
 
-/// A complete content block as an object with `type`, sent unchanged.
+/// Returns a complete content block, an object with `type`, which is sent unchanged.
 pub fn raw_content(block: &Value) -> Content {
-    self::block(Kind::RawJson(block.to_string()))
+    Block::Raw(block.clone()).into()
 }
 
-impl ContentBlock {
-    /// Its audience, and its importance, 0 to 1.
+impl Content {
+    /// Sets the audience, and the importance, 0 to 1.
     pub fn annotated(mut self, audience: &[Role], priority: impl Into<Option<f64>>) -> Self {
-        let audience = audience.iter().map(|r| i32::from(*r)).collect();
-        self.annotations = Some(Annotations { audience, priority: priority.into(), ..Default::default() });
+        self.annotations = Some(Annotations { audience: audience.to_vec(), priority: priority.into(), ..Annotations::default() });
         self
     }
 
-    /// Its `_meta`, a JSON object.
+    /// Sets `_meta`, a JSON object.
     pub fn meta(mut self, meta: &Value) -> Self {
-        self.meta_json = meta.to_string();
+        self.meta = Some(meta.clone());
         self
     }
-}
 
-/// The text of a resource. For a read, an empty URI becomes the one that was read, and an empty MIME type that of the
-/// resource or template.
-pub fn text_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<String>) -> ResourceContents {
-    let body = Some(Body::Text(value.into()));
-    ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body, ..Default::default() }
-}
-
-/// The raw bytes (not base64) of a resource; empty members are as in [`text_contents`].
-pub fn blob_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<Vec<u8>>) -> ResourceContents {
-    let body = Some(Body::Blob(value.into()));
-    ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body, ..Default::default() }
-}
-
-/// One turn of a prompt.
-pub fn message(role: Role, content: impl Into<Content>) -> PromptMessage {
-    PromptMessage { role: role.into(), content: Some(content.into()) }
-}
-
-/// A turn of plain text for a sampling request.
-pub fn sampling_text(role: Role, value: impl Into<String>) -> SamplingMessage {
-    let content = Some(sampling_content::Content::Text(TextContent { text: value.into() }));
-    let content = vec![SamplingContent { content, ..Default::default() }];
-    SamplingMessage { role: role.into(), content, ..Default::default() }
-}
-
-impl CreateMessage {
-    /// A prompt of the user, for an answer of at most so many tokens.
-    pub fn new(prompt: impl Into<String>, max_tokens: i64) -> Self {
-        Self { messages: vec![sampling_text(Role::User, prompt)], max_tokens, ..Default::default() }
+    /// The text; `None` if it is another kind of content.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.block {
+            Block::Text(text) => Some(text),
+            _ => None,
+        }
     }
+}
+
+/// The content of a result: a text, one [`Content`], or several.
+pub trait IntoContent {
+    fn into_content(self) -> Vec<Content>;
+}
+
+macro_rules! into_content {
+    ($($type:ty, $value:ident => $content:expr;)+) => {
+        $(impl IntoContent for $type {
+            fn into_content(self) -> Vec<Content> {
+                let $value = self;
+                $content
+            }
+        })+
+    };
+}
+
+into_content! {
+    &str, value => vec![text(value)];
+    String, value => vec![text(value)];
+    Content, content => vec![content];
+    Vec<Content>, content => content;
+}
+
+impl<const N: usize> IntoContent for [Content; N] {
+    fn into_content(self) -> Vec<Content> {
+        self.into()
+    }
+}
+
+/// The texts of content blocks, one line for each.
+pub(crate) fn texts(content: &[Content]) -> String {
+    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the text of a resource. For a read, an empty URI becomes the one that was read, and an empty MIME type that of the resource or
+/// template.
+pub fn text_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<String>) -> ResourceContents {
+    ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body: Body::Text(value.into()), meta: None }
+}
+
+/// Returns the raw bytes (not base64) of a resource; empty members are as in [`text_contents`].
+pub fn blob_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<Bytes>) -> ResourceContents {
+    ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body: Body::Blob(value.into().0), meta: None }
+}
+
+/// A message of a prompt. MCP: PromptMessage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PromptMessage {
+    pub role: Role,
+    pub content: Content,
+}
+
+/// Returns a message of a prompt.
+pub fn message(role: Role, content: impl Into<Content>) -> PromptMessage {
+    PromptMessage { role, content: content.into() }
 }
 
 /// The common options of listed objects.
 macro_rules! described {
     () => {
-        /// A name for people.
+        /// Sets the name for people.
         pub fn title(mut self, title: impl Into<String>) -> Self {
             self.listed.title = title.into();
             self
         }
 
-        pub fn icons(mut self, icons: Vec<crate::contract::Icon>) -> Self {
-            self.listed.icons = icons;
+        /// Sets the icons.
+        pub fn icons(mut self, icons: Vec<crate::Icon>) -> Self {
+            self.listed.icons = icons.into_iter().map(crate::Icon::into_wire).collect();
             self
         }
 
-        /// Its `_meta`, a JSON object.
+        /// Sets `_meta`, a JSON object.
         pub fn meta(mut self, meta: &serde_json::Value) -> Self {
             self.listed.meta_json = meta.to_string();
             self
@@ -125,23 +197,3 @@ pub(crate) fn cache_hint(ttl: Duration, shared: bool) -> CacheHint {
 pub(crate) fn duration(d: Duration) -> prost_types::Duration {
     prost_types::Duration { seconds: d.as_secs() as i64, nanos: (d.subsec_millis() * 1_000_000) as i32 }
 }
-
-macro_rules! of_text {
-    ($type:ty, $text:ident => $made:expr) => {
-        impl From<String> for $type {
-            fn from($text: String) -> Self {
-                $made
-            }
-        }
-
-        impl From<&str> for $type {
-            fn from($text: &str) -> Self {
-                $made
-            }
-        }
-    };
-}
-
-of_text!(ContentBlock, plain => text(plain));
-// A prompt of the user, for an answer of at most 1000 tokens.
-of_text!(CreateMessage, prompt => Self::new(prompt, 1000));

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::task::Waker;
 
-/// How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits.
+/// How many events may be pending before new progress replaces pending progress, and a new checkpoint a pending one.
 const COALESCE: usize = 64;
-/// How many may wait; log messages beyond are dropped, and the client gets their number.
+/// How many may be pending; more log messages are dropped, and the client gets their number.
 const MOST: usize = 1024;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Events {
         }
     }
 
-    /// The next event; without one the reader is woken when there is.
+    /// Returns the next event; `None` if there is none yet, and the reader is woken when there is.
     pub fn next(&self, reader: &Waker) -> Option<Event> {
         let mut w = lock(&self.0);
         let event = w.events.pop_front();
@@ -65,7 +65,7 @@ impl Events {
         event
     }
 
-    /// What waits is still read; what comes after is dropped.
+    /// Drops all later events; pending ones are still read.
     pub fn close(&self) {
         let mut w = lock(&self.0);
         w.closed = true;

@@ -31,14 +31,14 @@ struct Pending {
     closed: bool,
 }
 
-/// A watcher's own end of a feed, which it leaves when it is dropped.
+/// A subscription of a feed, which ends when it is dropped.
 pub(crate) struct Watch {
     feed: Arc<Feed>,
     watcher: Arc<Watcher>,
 }
 
 impl Feed {
-    /// From now on nothing is missed.
+    /// Subscribes to changes of a URI.
     pub fn watch(self: &Arc<Self>, uri: &str) -> Watch {
         let mut all = lock(&self.0);
         let pending = Mutex::new(Pending { closed: all.closed, ..Pending::default() });
@@ -83,7 +83,7 @@ impl Watch {
                     return Ok(mem::take(&mut pending.uris));
                 }
                 if pending.closed {
-                    return Err(Status::unavailable("the service is stopping; watch again elsewhere"));
+                    return Err(Status::unavailable("the service is shutting down; watch again"));
                 }
             }
             self.watcher.wake.notified().await;
@@ -97,7 +97,7 @@ impl Drop for Watch {
     }
 }
 
-/// What a panic left behind is still whole.
+/// Locks a mutex, also after a panic of another holder: the values are consistent at each step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

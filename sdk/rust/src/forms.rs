@@ -1,4 +1,4 @@
-//! Forms: what a user is asked to fill in, and what an answer is held to.
+//! Forms: their schemas, and the validation of answers.
 
 use crate::schema;
 use schemars::JsonSchema;
@@ -6,26 +6,27 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// A form's schema, a flat JSON object of primitive properties.
+#[derive(Default)]
 pub(crate) struct Form {
     pub schema: Value,
-    /// The member whose value is the answer; `None`: the whole form is.
+    /// The member whose value is the answer; `None` if the whole form is.
     one: Option<String>,
 }
 
 impl Form {
-    /// The form of a type: a struct, whose members are the form's, or a primitive type, whose form has one member of the key's name. It panics,
-    /// with what is wrong and what to do, when the type makes no flat form.
-    pub fn of<T: JsonSchema>(key: &str) -> Self {
+    /// Returns the form of a type: a struct, whose members are the form's, or a primitive type, whose form has one member of the key's name.
+    /// An error if the type makes no form that clients can show.
+    pub fn of<T: JsonSchema>(key: &str) -> Result<Self, String> {
         let name = std::any::type_name::<T>();
         let whole = schema::input::<T>();
         if whole["type"] != "object" {
-            let properties = json!({ key: member(name, key, whole) });
+            let properties = json!({ key: member(name, key, whole)? });
             let schema = json!({"type": "object", "properties": properties, "required": [key]});
-            return Self { schema, one: Some(key.to_string()) };
+            return Ok(Self { schema, one: Some(key.to_string()) });
         }
         let mut properties = Map::new();
         for (at, rule) in whole["properties"].as_object().into_iter().flatten() {
-            properties.insert(at.clone(), member(name, at, rule.clone()));
+            properties.insert(at.clone(), member(name, at, rule.clone())?);
         }
         let mut schema = json!({"type": "object", "properties": properties});
         for said in ["description", "required"] {
@@ -33,16 +34,18 @@ impl Form {
                 schema[said] = value.clone();
             }
         }
-        Self { schema, one: None }
+        Ok(Self { schema, one: None })
     }
 
-    /// A form by its schema.
-    pub fn raw(schema: Value) -> Self {
-        assert!(schema.is_object(), "the schema of a form must be a JSON object, not {schema}");
-        Self { schema, one: None }
+    /// Returns a form by its schema; an error if that is no object.
+    pub fn raw(schema: Value) -> Result<Self, String> {
+        if schema["type"] != "object" {
+            return Err(format!("the schema of a form must be a JSON object with the type object, not {schema:.80}"));
+        }
+        Ok(Self { schema, one: None })
     }
 
-    /// The members of an answer; `None` when they do not fit.
+    /// Returns the members of an answer; `None` if they do not fit.
     pub fn members(&self, text: &str) -> Option<Map<String, Value>> {
         let members: Map<String, Value> = serde_json::from_str(text).ok()?;
         let required = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -52,7 +55,7 @@ impl Form {
         (complete && fits).then_some(members)
     }
 
-    /// An answer as a type; `None` when it does not fit.
+    /// Returns an answer as a type; `None` if it does not fit.
     pub fn read<T: DeserializeOwned>(&self, text: &str) -> Option<T> {
         let mut members = self.members(text)?;
         match &self.one {
@@ -62,8 +65,11 @@ impl Form {
     }
 }
 
-/// A member of a form as MCP admits it: without nulls, enumerations in place of what schemars makes of enums.
-fn member(form: &str, name: &str, rule: Value) -> Value {
+/// The formats of texts that clients can show.
+const FORMATS: [&str; 4] = ["email", "uri", "date", "date-time"];
+
+/// Converts a member of a form into the schema that MCP permits: without nulls, with plain enumerations of texts.
+fn member(form: &str, name: &str, rule: Value) -> Result<Value, String> {
     let mut rule = without_null(rule);
     if let Some(constant) = rule.as_object_mut().and_then(|r| r.remove("const")) {
         rule["enum"] = json!([constant]);
@@ -77,14 +83,24 @@ fn member(form: &str, name: &str, rule: Value) -> Value {
     }
     let primitive = ["string", "number", "integer", "boolean"].iter().any(|kind| rule["type"] == *kind);
     let listed = rule["type"] == "array" && enumerated(&rule["items"]);
-    assert!(
-        primitive || listed,
-        "the form {form}: its member {name:?} is no string, number, boolean or list of enumerated strings; a form has no others"
-    );
-    rule
+    let values = rule["enum"].as_array().into_iter().flatten().all(Value::is_string);
+    if !(primitive || listed) || !values {
+        return Err(format!(
+            "the form {form}: its member {name:?} is no string, number, boolean, enumeration of strings or list of one; clients show no others"
+        ));
+    }
+    match rule["format"].as_str() {
+        Some(format) if !FORMATS.contains(&format) => {
+            let known = FORMATS.join(", ");
+            Err(format!(
+                "the form {form}: its member {name:?} has the format {format:?}, which clients do not show, only {known}; take a String"
+            ))
+        }
+        _ => Ok(rule),
+    }
 }
 
-/// The rule of an `Option` is that of what it may hold.
+/// Removes null from the schema of an `Option`.
 fn without_null(mut rule: Value) -> Value {
     if let Some(kinds) = rule["type"].as_array() {
         let mut kinds: Vec<_> = kinds.iter().filter(|k| *k != "null").cloned().collect();

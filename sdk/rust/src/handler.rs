@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::pin::Pin;
 
-/// What arguments can be: what has a JSON Schema and is read from JSON. Derive [`serde::Deserialize`] and [`schemars::JsonSchema`].
+/// The types of arguments: they have a JSON Schema and are read from JSON. Derive [`serde::Deserialize`] and [`schemars::JsonSchema`].
 pub trait Arguments: DeserializeOwned + JsonSchema + Send + 'static {}
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {}
@@ -15,6 +15,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Arguments for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler",
     label = "not an async function or closure of (), (Call), (Arguments) or (Call, Arguments)",
+    note = "several arguments are the members of one struct",
     note = "arguments derive serde::Deserialize and schemars::JsonSchema; the parameters of a closure have their types written out; what it awaits is Send"
 )]
 pub trait Handler<M>: Send + Sync + 'static {
@@ -24,11 +25,12 @@ pub trait Handler<M>: Send + Sync + 'static {
     fn handle(&self, call: Call, arguments: Self::Arguments) -> Self::Future;
 }
 
-/// No arguments; anything that comes is ignored.
+/// No arguments.
 #[derive(serde::Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct NoArguments {}
 
-/// Implements a trait of what handlers return: how each type becomes a result.
+/// Implements a trait of the results of handlers for several types.
 macro_rules! outputs {
     ($trait:ident, $function:ident, $result:ty: $($type:ty, $value:ident => $made:expr;)+) => {
         $(impl $trait for $type {
@@ -65,5 +67,5 @@ handler!((Call,), |call, arguments: NoArguments| (call: Call));
 handler!(((), A), |call, arguments: A| (arguments: A), A);
 handler!((Call, A), |call, arguments: A| (call: Call, arguments: A), A);
 
-/// What a round has to do.
+/// The work of a round.
 pub(crate) type Work<R> = Pin<Box<dyn Future<Output = Result<R, Error>> + Send>>;

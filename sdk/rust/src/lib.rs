@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod answers;
+mod base64;
 mod call;
 mod completion;
 mod content;
@@ -10,6 +11,7 @@ mod feed;
 mod forms;
 mod handler;
 mod log;
+mod official;
 mod page;
 mod prompts;
 mod providers;
@@ -17,6 +19,7 @@ mod questions;
 mod registry;
 mod resources;
 mod rounds;
+mod sampling;
 mod schema;
 mod serve;
 mod server;
@@ -25,8 +28,11 @@ mod template;
 pub mod testing;
 mod tools;
 mod trace;
+mod types;
+mod wire;
 
-/// The contract's own messages, and the traits of its services. Their fields are public: make one with `..Default::default()`.
+/// The contract's messages and services, for the library and its tests.
+#[doc(hidden)]
 #[allow(clippy::all, rustdoc::all)]
 pub mod contract {
     include!("gen/mcpedge.v1.rs");
@@ -35,18 +41,26 @@ pub mod contract {
     pub const DESCRIPTORS: &[u8] = include_bytes!("gen/descriptors.bin");
 }
 
+pub use base64::Base64;
 pub use call::Call;
-pub use content::{Content, audio, blob_contents, embed, image, link, message, raw_content, sampling_text, text, text_contents};
-pub use contract::{CallToolResult, CreateMessage, LogLevel as Level, PromptMessage, ResourceContents, Role};
-pub use failure::{DefinitionError, Error, Failure, InputRequired, Reason, Refusal};
+pub use content::{
+    Block, Content, IntoContent, PromptMessage, audio, blob_contents, embed, image, link, message, raw_content, text, text_contents,
+};
+pub use failure::{DefinitionError, Error, Failure, InputRequired, Reason, Unanswered};
 pub use handler::{Arguments, Handler, NoArguments};
 pub use log::Logger;
-pub use prompts::{Prompt, PromptOutput};
+pub use official::{Mcp, Parameters};
+pub use prompts::{GetPromptResult, Prompt, PromptOutput};
 pub use providers::{Changes, ResourceProvider, Watching};
 pub use questions::{Action, ElicitResult, Question, Questions, form, form_schema, list_roots, open_url, raw_question, sampling};
 pub use resources::{ReadOutput, Resource, ResourceTemplate};
+pub use sampling::{CreateMessage, CreateMessageResult, ModelPreferences, SamplingContent, SamplingMessage, SamplingTool, sampling_text};
 pub use serve::{Listener, TlsFiles};
 pub use server::{Definition, Kind, Server};
+#[doc(hidden)]
 pub use services::Service;
 pub use tonic::async_trait;
-pub use tools::{Json, Tasks, Tool, ToolOutput};
+pub use tools::{CallToolResult, Json, Tasks, Tool, ToolOutput};
+pub use types::{
+    Annotations, Body, Bytes, ClientCapabilities, Icon, Implementation, Level, Principal, ResourceContents, ResourceInfo, Role, Root,
+};

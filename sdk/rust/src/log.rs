@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Takes a message's level (`INFO` or `ERROR`), its text, and what else is said, a JSON object.
+/// Writes a message: its level (`INFO`, `WARN` or `ERROR`), its text, and its attributes, a JSON object.
 pub type Logger = Arc<dyn Fn(&str, &str, Value) + Send + Sync>;
 
 #[derive(Clone)]

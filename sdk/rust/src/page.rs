@@ -7,9 +7,9 @@ const COUNT: usize = 1000;
 /// Receivers default to messages of 4 MiB.
 const BYTES: usize = 3 << 20;
 
-/// Cuts one page out of a list, by count and by bytes (one entry always goes), and says how to ask for the next one.
+/// Returns one page of a list, bounded by count and by bytes (but at least one entry), and the token of the next page.
 ///
-/// The token has where the page before ended, and after which key, so that what is added or removed meanwhile shifts nothing.
+/// The token has the position and the key of the last entry, so that entries that are added or removed meanwhile shift nothing.
 pub(crate) fn page<T, E: Message + Clone>(
     entries: &[T], listed: impl Fn(&T) -> &E, key: impl Fn(&E) -> &str, token: &str, size: i32,
 ) -> Result<(Vec<E>, String), Status> {
@@ -46,7 +46,7 @@ fn start<T>(entries: &[T], digest: impl Fn(&T) -> u64, token: &str) -> Result<us
         return Ok(offset);
     }
     let moved = entries.iter().position(is_last).map(|i| i + 1);
-    // Where the last one is gone, those after it moved up by one.
+    // If the last entry was removed, the entries after it moved up by one.
     Ok(moved.unwrap_or((offset - 1).min(entries.len())))
 }
 

@@ -2,19 +2,35 @@
 
 use crate::Call;
 use crate::completion::{Completers, completing};
-use crate::content::{described, message};
-use crate::contract::{self, GetPromptResult, PromptArgument, PromptMessage, Role};
+use crate::content::{PromptMessage, described, message};
+use crate::contract::{self, PromptArgument};
 use crate::failure::{Error, Failure, Reason};
 use crate::handler::{Handler, Work, outputs};
 use crate::schema;
+use crate::types::Role;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a handler of a prompt can return: a text of the user, a [`PromptMessage`], a `Vec` of them, a whole [`GetPromptResult`], and a `Result`
-/// of these.
+/// The messages of a prompt. MCP: GetPromptResult.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GetPromptResult {
+    /// Empty: that of the prompt.
+    pub description: String,
+    pub messages: Vec<PromptMessage>,
+    /// Its `_meta`, a JSON object.
+    pub meta: Option<Value>,
+}
+
+/// The possible results of a prompt's handler: a text of the user, a [`PromptMessage`], a `Vec` of them, a complete [`GetPromptResult`], an
+/// [`Mcp`](crate::Mcp), and a `Result` of these.
+#[diagnostic::on_unimplemented(
+    message = "a prompt cannot return `{Self}`",
+    label = "not a text, PromptMessage, Vec<PromptMessage>, GetPromptResult, Mcp<T>, or a Result of these",
+    note = "return Mcp(result) for a result of rmcp or another library, in the JSON form of MCP"
+)]
 pub trait PromptOutput: Send {
-    /// An error of the handler's own.
+    /// Converts into the result of a prompt; an error if the handler returned one.
     fn into_prompt(self) -> Result<GetPromptResult, Error>;
 }
 
@@ -38,8 +54,8 @@ impl<T: PromptOutput, E: Into<Error> + Send> PromptOutput for Result<T, E> {
 
 type Run = Arc<dyn Fn(Call, &HashMap<String, String>) -> Result<Work<GetPromptResult>, Failure> + Send + Sync>;
 
-/// A prompt: how it is listed, and the handler, whose arguments are the members of a struct. Those that are no `Option` and have no default are
-/// required; the comments of the members are their descriptions.
+/// A prompt: its entry in lists, and its handler, whose arguments are the members of a struct. A member is required unless it is an `Option` or
+/// has a default; its comment is its description.
 #[derive(Clone)]
 pub struct Prompt {
     pub(crate) listed: contract::Prompt,
@@ -48,6 +64,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// Returns a prompt of a handler. Arguments without a member in the type are refused by name.
     pub fn new<M, H>(name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -57,10 +74,14 @@ impl Prompt {
         let listed =
             contract::Prompt { name: name.into(), description: description.into(), arguments: arguments(&schema), ..Default::default() };
         let (prompt, description) = (listed.name.clone(), listed.description.clone());
+        let known = schema::closed(&schema::arguments::<H::Arguments>());
         let handler = Arc::new(handler);
         let run: Run = Arc::new(move |call, given| {
-            let arguments = schema::of_texts(&schema, given)
-                .map_err(|e| Failure::new(Reason::InvalidArgument, format!("prompt {prompt}: the arguments do not fit: {e}")))?;
+            let wrong = |e| Failure::new(Reason::InvalidArgument, format!("prompt {prompt}: {e}"));
+            if let Some(known) = &known {
+                schema::refuse_unknown(given.keys(), known).map_err(wrong)?;
+            }
+            let arguments = schema::of_texts(&schema, given).map_err(|e| wrong(format!("the arguments do not fit: {e}")))?;
             let (handler, description) = (handler.clone(), description.clone());
             Ok(Box::pin(async move {
                 let mut result = handler.handle(call, arguments).await.into_prompt()?;

@@ -2,11 +2,10 @@
 
 use crate::Call;
 use crate::answers::Answers;
-use crate::contract::{Resource, ResourceContents};
 use crate::failure::{Error, internal};
-use crate::log::Log;
 use crate::rounds::plainly;
-use crate::server::Server;
+use crate::server::{About, Server};
+use crate::types::{ResourceContents, ResourceInfo};
 use std::any::Any;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -19,7 +18,7 @@ use tonic::async_trait;
 #[async_trait]
 pub trait ResourceProvider: Send + Sync + 'static {
     /// All resources, in a stable order. Their URIs begin with the provider's prefix.
-    async fn list(&self) -> Result<Vec<Resource>, Error> {
+    async fn list(&self) -> Result<Vec<ResourceInfo>, Error> {
         Ok(Vec::new())
     }
 
@@ -54,12 +53,12 @@ impl Changes {
 pub struct Watching(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
 
 impl Watching {
-    /// What ends the watch when it is dropped.
+    /// Wraps a value whose drop ends the watch.
     pub fn new(guard: impl Any + Send + Sync) -> Self {
         Self(Box::new(guard))
     }
 
-    /// Watches by a future, which is spawned, and dropped at the end.
+    /// Spawns a future that watches; it is dropped at the end of the watch.
     pub fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Self {
         let mut task = JoinSet::new();
         task.spawn(future);
@@ -67,7 +66,7 @@ impl Watching {
     }
 }
 
-/// A provider under its prefix, watched while anyone watches.
+/// A provider under its prefix, which is watched while there are watchers.
 pub(crate) struct Provided {
     pub prefix: String,
     pub provider: Arc<dyn ResourceProvider>,
@@ -79,13 +78,14 @@ impl Provided {
         Self { prefix: prefix.to_string(), provider, watching: Mutex::default() }
     }
 
-    pub async fn list(&self, log: &Log) -> Result<Vec<Resource>, Status> {
+    pub async fn list(&self, about: &About) -> Result<Vec<crate::contract::Resource>, Status> {
         let provider = self.provider.clone();
         let work = Box::pin(async move { provider.list().await });
-        plainly(log, &format!("list of {}", self.prefix), &no_call(), work, internal).await
+        let listed = plainly(about, &format!("list of {}", self.prefix), &no_call(), work, internal).await?;
+        Ok(listed.into_iter().map(ResourceInfo::into_wire).collect())
     }
 
-    /// Has the provider watched until all that were returned are dropped.
+    /// Begins a watch of the provider, or joins the running one; it ends when all returned values are dropped.
     pub async fn watch(&self, server: &Server) -> Result<Arc<Option<Watching>>, Status> {
         let mut watching = self.watching.lock().await;
         if let Some(running) = watching.upgrade() {
@@ -93,7 +93,7 @@ impl Provided {
         }
         let (provider, changes) = (self.provider.clone(), Changes(server.clone()));
         let work = Box::pin(async move { provider.watch(changes).await });
-        let begun = plainly(&server.about.log, &format!("watch of {}", self.prefix), &no_call(), work, internal).await;
+        let begun = plainly(&server.about, &format!("watch of {}", self.prefix), &no_call(), work, internal).await;
         let begun = begun.map_err(|e| Status::unavailable(format!("{} cannot be watched: {}", self.prefix, e.message())))?;
         let running = Arc::new(begun);
         *watching = Arc::downgrade(&running);
@@ -101,7 +101,7 @@ impl Provided {
     }
 }
 
-/// The call of what no client calls.
+/// A call without a client.
 fn no_call() -> Call {
     Call::new(None, "", None, None, Answers::default())
 }

@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
-/// Every change is published.
+/// The entries of one kind. Every change is published.
 pub(crate) struct Registry<E> {
-    /// What an entry is, in messages.
+    /// The name of the kind, in messages.
     kind: &'static str,
     pub changes: Arc<Feed>,
     entries: RwLock<IndexMap<String, Arc<E>>>,
@@ -19,7 +19,7 @@ impl<E> Registry<E> {
         Self { kind, changes, entries: RwLock::default() }
     }
 
-    /// An error when the key is taken, and nothing changed.
+    /// Adds an entry; an error if the key is taken.
     pub fn add(&self, key: &str, entry: E) -> Result<(), String> {
         match self.write().entry(key.to_string()) {
             Entry::Occupied(_) => {
@@ -31,7 +31,7 @@ impl<E> Registry<E> {
         Ok(())
     }
 
-    /// Whether there was such an entry. It moves those behind it up: O(n).
+    /// Removes an entry, and returns whether it existed. It moves the later ones: O(n).
     pub fn remove(&self, key: &str) -> bool {
         let removed = self.write().shift_remove(key).is_some();
         if removed {
@@ -44,7 +44,7 @@ impl<E> Registry<E> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// NOT_FOUND when there is none.
+    /// Returns an entry; NOT_FOUND if there is none.
     pub fn find(&self, key: &str) -> Result<Arc<E>, Failure> {
         self.get(key).ok_or_else(|| Failure::not_found(self.kind, key))
     }

@@ -1,20 +1,28 @@
-//! Resources: what can be read, by a URI and by a template.
+//! Resources, by a URI and by a URI template.
 
 use crate::Call;
 use crate::completion::{Completers, completing};
 use crate::content::{blob_contents, described, text_contents};
-use crate::contract::{self, Annotations, ResourceContents};
-use crate::failure::{Error, Failure, Reason, quote};
+use crate::contract;
+use crate::failure::{Error, Failure};
 use crate::handler::{Handler, NoArguments, Work};
 use crate::schema;
 use crate::template::{Template, scheme};
+use crate::types::{Annotations, ResourceContents};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a read can return: a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it), [`ResourceContents`] or a
-/// `Vec` of them, an `Option` of these, whose `None` says that there is nothing, and a `Result`.
+/// The possible results of a read: a text, bytes (which are sent as text if they are UTF-8, unless the MIME type is binary),
+/// [`ResourceContents`] or a `Vec` of them, an [`Mcp`](crate::Mcp), an `Option` of these, whose `None` means that the resource does not exist,
+/// and a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "a read cannot return `{Self}`",
+    label = "not a text, Vec<u8>, ResourceContents, Vec<ResourceContents>, Mcp<T>, or an Option or a Result of these",
+    note = "return serde_json::to_string(&value) for a value as JSON",
+    note = "return Mcp(result) for a result of rmcp or another library, in the JSON form of MCP"
+)]
 pub trait ReadOutput: Send {
-    /// The contents; empty: there is nothing. An error of the handler's own.
+    /// Converts into contents, empty if the resource does not exist; an error if the handler returned one.
     fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error>;
 }
 
@@ -61,16 +69,12 @@ fn is_binary(mime_type: &str) -> bool {
         || (["image", "audio", "video", "font"].contains(&kind) && !mime_type.ends_with("+xml") && !mime_type.ends_with("+json"))
 }
 
-/// The answer to a read, complete.
+/// Completes the contents of a read; NOT_FOUND if there are none.
 pub(crate) fn complete(uri: &str, mime_type: &str, mut contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Error> {
     if contents.is_empty() {
         return Err(Failure::not_found("resource", uri).into());
     }
     for part in &mut contents {
-        if part.body.is_none() {
-            let message = format!("the read of {} returned contents without a body", quote(uri));
-            return Err(Failure::new(Reason::Internal, message).into());
-        }
         for (member, whole) in [(&mut part.uri, uri), (&mut part.mime_type, mime_type)] {
             if member.is_empty() {
                 *member = whole.to_string();
@@ -97,18 +101,18 @@ where
     })
 }
 
-/// Reads, by the call, the variables of its URI, and the MIME type of what says none.
+/// Reads a resource: by the call, the variables of its URI, and the MIME type of contents without one.
 pub(crate) type Read = Arc<dyn Fn(Call, &HashMap<String, String>, String) -> Result<Work<Vec<ResourceContents>>, Failure> + Send + Sync>;
 
-/// A resource at one URI: how it is listed, and the handler that reads it.
+/// A resource at one URI: its entry in lists, and the handler that reads it.
 #[derive(Clone)]
 pub struct Resource {
     pub(crate) listed: contract::Resource,
     pub(crate) read: Read,
 }
 
-/// What a URI template (RFC 6570, such as `notes://{day}`) describes: how it is listed, and the handler that reads it, whose arguments are a
-/// struct of the variables. `Call::uri` has the whole.
+/// The resources of a URI template (RFC 6570, such as `notes://{day}`): its entry in lists, and the handler that reads them, whose arguments
+/// are a struct of the variables. `Call::uri` is the whole URI.
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(crate) listed: contract::ResourceTemplate,
@@ -123,27 +127,28 @@ macro_rules! readable {
     () => {
         described!();
 
-        /// For people and models.
+        /// Sets the description, for people and models.
         pub fn description(mut self, description: impl Into<String>) -> Self {
             self.listed.description = description.into();
             self
         }
 
-        /// Of what is read; empty: unknown.
+        /// Sets the MIME type of the contents; empty: unknown.
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
             self.listed.mime_type = mime_type.into();
             self
         }
 
+        /// Sets the annotations.
         pub fn annotations(mut self, annotations: Annotations) -> Self {
-            self.listed.annotations = Some(annotations);
+            self.listed.annotations = Some(annotations.into_wire());
             self
         }
     };
 }
 
 impl Resource {
-    /// A resource of a handler that takes the [`Call`], or nothing.
+    /// Returns a resource of a handler that takes the [`Call`], or nothing.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M, Arguments = NoArguments>,
@@ -157,7 +162,7 @@ impl Resource {
 
     readable!();
 
-    /// In bytes.
+    /// Sets the size in bytes.
     pub fn size(mut self, bytes: i64) -> Self {
         self.listed.size = Some(bytes);
         self
@@ -167,13 +172,14 @@ impl Resource {
         let uri = &self.listed.uri;
         check_uri("resource", uri, &self.listed.name)?;
         if uri.contains('{') {
-            return Err(format!("resource {uri:?}: its URI has a brace; make what has variables a ResourceTemplate"));
+            return Err(format!("resource {uri:?}: its URI has a brace; use ResourceTemplate::new for a URI with variables"));
         }
         Ok(())
     }
 }
 
 impl ResourceTemplate {
+    /// Returns a template of a handler, whose arguments are variables of the template.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
         H: Handler<M>,
@@ -198,7 +204,7 @@ impl ResourceTemplate {
 
     completing!();
 
-    /// The variables of a URI; `None`: it does not match.
+    /// Returns the variables of a URI; `None` if it does not match.
     pub(crate) fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
         self.template.as_ref().ok()?.matches(uri)
     }

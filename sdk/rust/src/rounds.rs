@@ -1,12 +1,12 @@
-//! Runs a handler for one round, and sorts how it ended.
+//! Runs a handler for one round, and classifies its outcome.
 
 use crate::Call;
 use crate::answers::check_requests;
 use crate::content::duration;
 use crate::contract;
-use crate::failure::{Error, Failure, InputRequired, Reason, cause};
+use crate::failure::{Error, Failure, InputRequired, Reason, Unanswered, cause};
 use crate::handler::Work;
-use crate::log::Log;
+use crate::server::About;
 use serde_json::json;
 use std::any::Any;
 use std::future::poll_fn;
@@ -29,10 +29,10 @@ enum Ended<R> {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// Runs one round of work with a name such as `tool greet`. `plain` makes a result of an error that says nothing of its kind. A
-/// question without an answer ends the round, whatever the handler makes of it.
+/// Runs one round of work with a name such as `tool greet`. `plain` converts an error without a reason. A question without an answer ends
+/// the round, whatever the handler does with it.
 pub(crate) async fn run<R>(
-    log: &Log, what: &str, call: &Call, mut work: Work<R>, plain: impl FnOnce(Error) -> Result<R, Failure>,
+    about: &About, what: &str, call: &Call, mut work: Work<R>, plain: impl FnOnce(Error) -> Result<R, Failure>,
 ) -> Outcome<R> {
     let ended = poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
@@ -47,26 +47,32 @@ pub(crate) async fn run<R>(
     let ended = ended.await;
     let ended = catch_unwind(AssertUnwindSafe(|| drop(work))).map_or_else(Ended::Panicked, |()| ended);
     match ended {
-        Ended::Panicked(panic) => panicked(log, what, call, panic_text(&*panic)),
+        Ended::Panicked(panic) => hidden(about, what, call, "a handler panicked", panic_text(&*panic)),
         Ended::Asked => {
-            let requests = std::mem::take(&mut call.memory().answers.missing);
-            required(call, InputRequired { requests, ..InputRequired::default() })
+            let (requests, mistake) = {
+                let answers = &mut call.memory().answers;
+                (std::mem::take(&mut answers.missing), answers.mistake.take())
+            };
+            match mistake {
+                Some(mistake) => Outcome::Failure(Failure::new(Reason::Internal, mistake)),
+                None => required(call, InputRequired { requests, ..InputRequired::default() }),
+            }
         }
         Ended::Returned(Ok(result)) => Outcome::Result(result),
         Ended::Returned(Err(error)) => match cause::<JoinError>(&error).filter(|e| e.is_panic()) {
-            Some(panic) => panicked(log, what, call, &panic.to_string()),
-            None => sorted(call, error, plain),
+            Some(panic) => hidden(about, what, call, "a handler panicked", &panic.to_string()),
+            None => classified(about, what, call, error, plain),
         },
     }
 }
 
-/// The outcome of a panic of a handler, or of a task that it waited for: its text is for the log alone.
-fn panicked<R>(log: &Log, what: &str, call: &Call, panic: &str) -> Outcome<R> {
-    log.error("a handler panicked", json!({"handler": what, "call": call.id(), "panic": panic}));
+/// The outcome of a panic, or of an error that `Server::mask_errors` hides: its text is only logged.
+fn hidden<R>(about: &About, what: &str, call: &Call, message: &str, text: &str) -> Outcome<R> {
+    about.log.error(message, json!({"handler": what, "call": call.id(), "error": text}));
     Outcome::Failure(Failure::new(Reason::Internal, format!("{what} failed by a fault of the service")))
 }
 
-fn sorted<R>(call: &Call, error: Error, plain: impl FnOnce(Error) -> Result<R, Failure>) -> Outcome<R> {
+fn classified<R>(about: &About, what: &str, call: &Call, error: Error, plain: impl FnOnce(Error) -> Result<R, Failure>) -> Outcome<R> {
     if let Some(ending) = cause::<InputRequired>(&error) {
         return required(call, ending.clone());
     }
@@ -76,10 +82,16 @@ fn sorted<R>(call: &Call, error: Error, plain: impl FnOnce(Error) -> Result<R, F
     if let Some(status) = cause::<Status>(&error) {
         return Outcome::Status(status.clone());
     }
-    plain(error).map_or_else(Outcome::Failure, Outcome::Result)
+    let masked = about.mask_errors && cause::<Unanswered>(&error).is_none();
+    let text = if masked { error.to_string() } else { String::new() };
+    match plain(error) {
+        Err(failure) if !masked || failure.reason != Reason::Internal => Outcome::Failure(failure),
+        Ok(result) if !masked => Outcome::Result(result),
+        _ => hidden(about, what, call, "a handler failed", &text),
+    }
 }
 
-/// The outcome that asks for what is missing, with everything needed to go on.
+/// The outcome that asks the missing questions, with the state of the next round.
 fn required<R>(call: &Call, ending: InputRequired) -> Outcome<R> {
     let answers = &mut call.memory().answers;
     if ending.state.is_some() {
@@ -96,11 +108,11 @@ fn required<R>(call: &Call, ending: InputRequired) -> Outcome<R> {
     }
 }
 
-/// Runs what has no rounds: lists, completions, watches.
+/// Runs work without rounds: lists, completions, watches.
 pub(crate) async fn plainly<R>(
-    log: &Log, what: &str, call: &Call, work: Work<R>, plain: impl FnOnce(Error) -> Failure,
+    about: &About, what: &str, call: &Call, work: Work<R>, plain: impl FnOnce(Error) -> Failure,
 ) -> Result<R, Status> {
-    match run(log, what, call, work, |e| Err(plain(e))).await {
+    match run(about, what, call, work, |e| Err(plain(e))).await {
         Outcome::Result(result) => Ok(result),
         Outcome::Failure(failure) => Err(failure.into_status()),
         Outcome::Status(status) => Err(status),

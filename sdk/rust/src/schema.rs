@@ -1,40 +1,86 @@
-//! JSON Schemas of Rust types, and values by them. schemars makes the one, serde the other.
+//! JSON Schemas of Rust types by schemars, and their values by serde.
 
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// The schema of what a type reads.
+/// Returns the schema of a type for reading.
 pub(crate) fn input<T: JsonSchema>() -> Value {
     made::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// The schema of a tool's arguments, an object: that of a type with several forms has the members of all of them.
+/// The keywords by which a schema permits members beyond `properties`.
+const OPENING: [&str; 6] = ["oneOf", "anyOf", "allOf", "additionalProperties", "patternProperties", "unevaluatedProperties"];
+
+/// Returns the schema of a tool's arguments, an object: for a type with several forms it has the members of all of them. It is closed
+/// (`additionalProperties: false`) if it names all members.
 pub(crate) fn arguments<T: JsonSchema>() -> Value {
     let mut schema = input::<T>().as_object().cloned().unwrap_or_default();
+    let (mut named, mut open) = (schema.contains_key("properties"), false);
     for combinator in ["oneOf", "anyOf", "allOf"] {
         let forms = schema.remove(combinator).unwrap_or_default();
-        for (name, rule) in forms.as_array().into_iter().flatten().filter_map(|form| form["properties"].as_object()).flatten() {
-            let said = &mut schema.entry("properties").or_insert(json!({}))[name];
-            *said = if said.is_null() { rule.clone() } else { json!({"anyOf": [said, rule]}) };
+        for form in forms.as_array().into_iter().flatten() {
+            let members = form["properties"].as_object();
+            named = true;
+            open |= members.is_none() || OPENING.iter().any(|c| form.get(c).is_some_and(|rule| *rule != false));
+            for (name, rule) in members.into_iter().flatten() {
+                let said = &mut schema.entry("properties").or_insert(json!({}))[name];
+                *said = if said.is_null() { rule.clone() } else { json!({"anyOf": [said, rule]}) };
+            }
         }
     }
     if schema.entry("type").or_insert("object".into()) == "object" {
         schema.entry("properties").or_insert(json!({}));
+        if named && !open && !OPENING.iter().any(|c| schema.contains_key(*c)) {
+            schema.insert("additionalProperties".into(), false.into());
+        }
     }
     schema.into()
 }
 
-/// The schema of what a type writes; `None` where it says nothing.
+/// Returns the names of the members of a closed schema; `None` if it permits others.
+pub(crate) fn closed(schema: &Value) -> Option<Vec<String>> {
+    let closed =
+        ["additionalProperties", "unevaluatedProperties"].iter().any(|c| schema[c] == false) && schema["patternProperties"].is_null();
+    closed.then(|| schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect())
+}
+
+/// Refuses arguments that are not among the known ones, by name.
+pub(crate) fn refuse_unknown<'a>(given: impl Iterator<Item = &'a String>, known: &[String]) -> Result<(), String> {
+    let unknown: Vec<String> = given.filter(|name| !known.contains(name)).take(10).map(|name| crate::failure::quote(name)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let known = if known.is_empty() { "there are none".to_string() } else { format!("there are {}", known.join(", ")) };
+    Err(format!("unknown arguments: {}; {known}", unknown.join(", ")))
+}
+
+/// Returns why a type cannot be the arguments or the result of a tool: bytes would be a list of numbers in JSON.
+pub(crate) fn mistake<T: JsonSchema>(what: &str) -> Option<String> {
+    let settings = SchemaSettings::draft2020_12().with(|s| s.meta_schema = None);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut found = false;
+    RecursiveTransform(|schema: &mut Schema| {
+        let bounded = schema.get("minItems").is_some() || schema.get("maxItems").is_some() || schema.get("uniqueItems").is_some();
+        let numbers = schema.get("items").is_some_and(|items| items["format"] == "uint8" && items["type"] == "integer");
+        found |= numbers && !bounded;
+    })
+    .transform(&mut schema);
+    found.then(|| {
+        format!("its {what} have a Vec<u8>, which is a list of numbers in JSON; use Base64 for bytes, or Vec<u16> for a list of numbers")
+    })
+}
+
+/// Returns the schema of a type for writing; `None` if it permits everything.
 pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
     let schema = made::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.as_object().is_some_and(|s| s.keys().any(|k| k != "description")).then_some(schema)
 }
 
-/// Makes a schema without what says nothing to a model: the dialect, names of types, formats of numbers, references.
+/// Generates a schema without details that do not help a model: the dialect, names of types, formats of numbers, references.
 fn made<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|s| s.meta_schema = None);
     let whole = settings.with_transform(RecursiveTransform(without_format)).into_generator().into_root_schema_for::<T>().to_value();
@@ -44,8 +90,8 @@ fn made<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// Writes out what references refer to, for those who take none. Inside itself, an object is any object, and what else refers to itself is
-/// anything.
+/// Replaces references by their targets, as some clients do not resolve them. A recursive object is any object, and another recursive type is
+/// any value.
 fn inline(schema: &mut Value, whole: &Value, within: &[&str]) {
     let members = match schema {
         Value::Array(items) => return items.iter_mut().for_each(|item| inline(item, whole, within)),
@@ -66,7 +112,7 @@ fn inline(schema: &mut Value, whole: &Value, within: &[&str]) {
     }
 }
 
-/// Removes the format of one of Rust's numbers.
+/// Removes the format of a number.
 fn without_format(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     if ["float", "double"].contains(&format) || format.starts_with("int") || format.starts_with("uint") {
@@ -74,7 +120,7 @@ fn without_format(schema: &mut Schema) {
     }
 }
 
-/// Reads JSON by a type: a string is no number, and 3.0 is an integer.
+/// Reads JSON as a type: a string is no number, and 3.0 is an integer.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).or_else(|e| {
         if !text.contains(['.', 'e', 'E']) {
@@ -86,13 +132,13 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Er
     })
 }
 
-/// Numbers without a fraction become integers.
+/// Converts numbers without a fraction into integers.
 fn whole(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(whole),
         Value::Object(members) => members.values_mut().for_each(whole),
         Value::Number(n) if n.is_f64() => {
-            // From 2^53 on, the float may be another number than the text says.
+            // From 2^53 on, the float may differ from the text.
             if let Some(f) = n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9_007_199_254_740_992.0) {
                 *value = Value::from(f as i64);
             }
@@ -101,7 +147,7 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Reads a type of texts by name, each as its schema has it: the text itself, or the JSON in it.
+/// Reads a type from texts by name, each by its schema: the text itself, or the JSON in it.
 pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<String, String>) -> Result<T, serde_json::Error> {
     let mut members = Map::new();
     for (name, text) in texts {
@@ -114,7 +160,7 @@ pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<Stri
     serde_json::from_value(Value::Object(members))
 }
 
-/// Whether a value is what a flat rule admits: its type, enumeration and bounds.
+/// Whether a flat rule permits a value: its type, enumeration and bounds.
 pub(crate) fn admits(rule: &Value, value: &Value) -> bool {
     if rule["enum"].as_array().is_some_and(|all| !all.contains(value)) {
         return false;

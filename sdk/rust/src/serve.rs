@@ -1,11 +1,11 @@
-//! Serves a Server: the one function of a program, and the one of a runtime.
+//! Serves a Server, as a complete program or on a listener.
 
 use crate::contract::DESCRIPTORS;
 use crate::contract::backend_service_server::{BackendServiceServer, SERVICE_NAME as BACKENDS};
 use crate::contract::prompt_service_server::{PromptServiceServer, SERVICE_NAME as PROMPTS};
 use crate::contract::resource_service_server::{ResourceServiceServer, SERVICE_NAME as RESOURCES};
 use crate::contract::tool_service_server::{SERVICE_NAME as TOOLS, ToolServiceServer};
-use crate::failure::Error;
+use crate::failure::{DefinitionError, Error};
 use crate::server::Server;
 use crate::services::Service;
 use serde_json::json;
@@ -25,14 +25,14 @@ use tonic_health::ServingStatus;
 pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
 const LISTEN: &str = "127.0.0.1:50051";
 
-/// The files of a server that speaks TLS, in PEM.
+/// The files of a server with TLS, in PEM.
 #[derive(Clone, Debug, Default)]
 pub struct TlsFiles {
     /// The certificate chain of the service.
     pub cert: PathBuf,
-    /// Its key.
+    /// The private key.
     pub key: PathBuf,
-    /// The CA that clients need a certificate of; `None`: they need none.
+    /// The CA of client certificates; `None` if clients need none.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ impl Listener {
         bound.map(Self::Tcp).map_err(failed)
     }
 
-    /// As a target of an edge: with the port that was chosen where that was 0.
+    /// Returns the address as a target of an edge, with the chosen port if it was 0.
     pub fn address(&self) -> String {
         match self {
             Self::Tcp(l) => l.local_addr().map(|a| a.to_string()).unwrap_or_default(),
@@ -95,21 +95,23 @@ fn is_socket(path: &str) -> bool {
 }
 
 impl Server {
-    /// The contract's services, for a gRPC server of one's own. Health and reflection are not among them.
-    pub fn routes(&self) -> Routes {
+    /// Returns the contract's services, for a gRPC server of your own, without health and reflection; an error if a definition is invalid.
+    pub fn routes(&self) -> Result<Routes, DefinitionError> {
+        self.check()?;
         macro_rules! sized {
             ($server:ident) => {
                 $server::new(Service(self.clone())).max_decoding_message_size(MESSAGE_BYTES).max_encoding_message_size(MESSAGE_BYTES)
             };
         }
-        Routes::new(sized!(BackendServiceServer))
+        Ok(Routes::new(sized!(BackendServiceServer))
             .add_service(sized!(ToolServiceServer))
             .add_service(sized!(ResourceServiceServer))
-            .add_service(sized!(PromptServiceServer))
+            .add_service(sized!(PromptServiceServer)))
     }
 
-    /// The rest of a program: reads the command line (`--listen`, and TLS by `--tls-cert`, `--tls-key` and `--tls-client-ca`), logs to standard
-    /// error, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 2 when the command line is wrong.
+    /// Runs as a complete program: reads the command line (`--listen`, and TLS by `--tls-cert`, `--tls-key` and `--tls-client-ca`), logs to
+    /// standard error, serves until SIGTERM or SIGINT, and shuts down gracefully. It exits with status 2 if the command line is invalid. An
+    /// invalid definition is an error.
     pub async fn serve(self) -> Result<(), Error> {
         let flags = Flags::read(std::env::args().skip(1)).unwrap_or_else(|problem| {
             eprintln!("{problem}\n{}", Flags::usage(&self.about.info.name));
@@ -119,6 +121,7 @@ impl Server {
             println!("{}", Flags::usage(&self.about.info.name));
             return Ok(());
         }
+        self.check()?;
         let served = async {
             let stop = stopped()?;
             self.serve_on(Listener::bind(&flags.listen).await?, flags.tls, stop).await
@@ -126,8 +129,8 @@ impl Server {
         served.await.map_err(|e| in_words(&*e).into())
     }
 
-    /// Serves until `stop` is ready: then health says NOT_SERVING, change feeds end, and running calls have the server's grace to finish. It has
-    /// the standard health service, reflection, and messages of up to 16 MiB. It logs the address.
+    /// Serves until `stop` is ready: then the health service reports NOT_SERVING, change feeds end, and running calls have the server's grace to
+    /// finish. It has the standard health service, reflection, and messages of up to 16 MiB. It logs the address.
     pub async fn serve_on(&self, listener: Listener, tls: Option<TlsFiles>, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let (health, health_service) = tonic_health::server::health_reporter();
         let names = ["", BACKENDS, TOOLS, RESOURCES, PROMPTS];
@@ -141,17 +144,17 @@ impl Server {
         };
         let transport = if tls.is_some() { "with TLS" } else { "without TLS" };
         let routes =
-            self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
-        // An edge has the calls of all its clients on one connection: many of them may be left at once, and that is no attack.
+            self.routes()?.add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
+        // One connection of an edge has the calls of all its clients: many of them may be abandoned at once.
         let router = with_tls(Transport::builder().http2_max_pending_accept_reset_streams(Some(1024)), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
         let address = listener.address();
         self.about.log.info("serving", json!({"service": self.about.info.name, "address": address, "transport": transport}));
         let stop = async {
             stop.await;
-            // While it still listens: later the path may be that of the next one.
+            // While it still listens: later, another process may have bound the path.
             if let Some(path) = address.strip_prefix("unix:") {
-                let _ = std::fs::remove_file(path); // where it is gone already there is nothing to do
+                let _ = std::fs::remove_file(path); // it may be removed already
             }
             for name in names {
                 health.set_service_status(name, ServingStatus::NotServing).await;
@@ -207,14 +210,13 @@ fn with_tls(server: Transport, files: Option<TlsFiles>) -> Result<Transport, Err
     }
 }
 
-/// An error and its sources, each after a colon. What `main` returns is printed for debugging: a text is, with what it says, a `Box` of
-/// another error with what it is made of.
+/// Joins an error and its sources by colons. `main` prints the error that it returns by Debug, which is readable for a text only.
 fn in_words(error: &(dyn StdError + 'static)) -> String {
     let all = std::iter::successors(Some(error), |&e| e.source());
     all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Is ready at SIGTERM or SIGINT.
+/// Returns a future that is ready at SIGTERM or SIGINT.
 fn stopped() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
@@ -229,7 +231,7 @@ fn stopped() -> io::Result<impl Future<Output = ()>> {
     }
     #[cfg(not(unix))]
     Ok(async {
-        // Without a handler nothing stops it but the system.
+        // Without a handler for the signal, only the system ends the process.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }
@@ -250,7 +252,7 @@ impl Flags {
              \x20 --listen ADDR         serve gRPC on host:port or unix:/path (default: {LISTEN})\n\
              \x20 --tls-cert FILE       certificate chain in PEM, with --tls-key\n\
              \x20 --tls-key FILE        its key in PEM\n\
-             \x20 --tls-client-ca FILE  CA in PEM that clients need a certificate of"
+             \x20 --tls-client-ca FILE  CA in PEM of the certificates that clients need"
         )
     }
 
@@ -269,7 +271,7 @@ impl Flags {
                 "--tls-key" => key = Some(value()?.into()),
                 "--tls-client-ca" => client_ca = Some(value()?.into()),
                 "--help" | "-h" => help = true,
-                _ => return Err(format!("{word:?} is no flag")),
+                _ => return Err(format!("unknown flag {word:?}")),
             }
         }
         let tls = match (cert, key, client_ca) {

@@ -1,9 +1,9 @@
 //! The Server: a service's tools, resources and prompts.
 
 use crate::content::cache_hint;
-use crate::contract::{CacheHint, Icon, Implementation};
+use crate::contract::{self, CacheHint};
 use crate::failure::DefinitionError;
-use crate::feed::Feed;
+use crate::feed::{Feed, lock};
 use crate::handler::Handler;
 use crate::log::{Log, Logger};
 use crate::prompts::Prompt;
@@ -11,9 +11,11 @@ use crate::providers::{Provided, ResourceProvider};
 use crate::registry::Registry;
 use crate::resources::{Resource, ResourceTemplate};
 use crate::tools::{Tool, ToolOutput};
+use crate::types::Icon;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 /// A service's tools, resources and prompts, served by the gRPC contract. Everything may be added and removed at any
@@ -27,12 +29,13 @@ pub struct Server {
 
 #[derive(Clone, Default)]
 pub(crate) struct About {
-    pub info: Implementation,
+    pub info: contract::Implementation,
     pub instructions: String,
     pub extensions: HashMap<String, String>,
     pub list_cache: Option<CacheHint>,
     pub announced: Vec<Kind>,
     pub grace: Duration,
+    pub mask_errors: bool,
     pub log: Log,
 }
 
@@ -40,14 +43,16 @@ pub(crate) struct Offers {
     pub tools: Registry<Tool>,
     pub prompts: Registry<Prompt>,
     pub resources: Registry<Resource>,
-    /// Its changes are those of the resources.
+    /// Its change feed is that of the resources.
     pub templates: Registry<ResourceTemplate>,
     providers: RwLock<Vec<Arc<Provided>>>,
-    /// Of what is at a URI.
+    /// The changes of contents.
     pub updates: Arc<Feed>,
+    /// The definitions that `with`, `tool` and `provide` refused.
+    mistakes: Mutex<Vec<String>>,
 }
 
-/// The kinds of what a service offers.
+/// The kinds of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Tools,
@@ -55,7 +60,7 @@ pub enum Kind {
     Prompts,
 }
 
-/// What a server can be added: a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`].
+/// A [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`].
 pub trait Definition {
     #[doc(hidden)]
     fn add_to(self, server: &Server) -> Result<(), DefinitionError>;
@@ -77,7 +82,7 @@ definition!(Prompt, prompts, name);
 definition!(Resource, resources, uri);
 definition!(ResourceTemplate, templates, uri_template);
 
-/// Methods that set one thing about a server.
+/// Methods that set one option of a server.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $($field:ident).+ = $made:expr;)+) => {
         $($(#[$doc])*
@@ -91,7 +96,7 @@ macro_rules! setters {
 impl Server {
     /// Name and version are shown to operators, and to clients if this is the edge's only backend.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        let info = Implementation { name: name.into(), version: version.into(), ..Default::default() };
+        let info = contract::Implementation { name: name.into(), version: version.into(), ..Default::default() };
         let about = About { info, grace: Duration::from_secs(10), ..Default::default() };
         let resource_changes = Arc::<Feed>::default();
         let offers = Offers {
@@ -101,42 +106,50 @@ impl Server {
             templates: Registry::new("resource template", resource_changes),
             providers: RwLock::default(),
             updates: Arc::default(),
+            mistakes: Mutex::default(),
         };
         Self { about, offers: Arc::new(offers) }
     }
 
     setters! {
+        /// Sets the name for people.
         title(title: impl Into<String>) => info.title = title.into();
+        /// Sets the description, for people.
         description(description: impl Into<String>) => info.description = description.into();
+        /// Sets the URL of the service's web site.
         website(url: impl Into<String>) => info.website_url = url.into();
-        icons(icons: Vec<Icon>) => info.icons = icons;
-        /// Explains the service to the model.
+        /// Sets the icons.
+        icons(icons: Vec<Icon>) => info.icons = icons.into_iter().map(Icon::into_wire).collect();
+        /// Sets the instructions for the model.
         instructions(text: impl Into<String>) => instructions = text.into();
-        /// How long running calls may finish at the end; the default is ten seconds.
+        /// Sets how long running calls may take to finish at a shutdown; the default is ten seconds.
         grace(grace: Duration) => grace = grace;
-        /// The service's own log; the default is JSON on standard error.
+        /// Sets the service's own log; the default is JSON on standard error.
         logger(logger: Logger) => log = Log(logger);
+        /// Hides errors without a reason: clients see that there was a fault, and the log has the text. `Failure`, `tonic::Status` and `Unanswered`
+        /// are shown. By default all errors of handlers are shown.
+        mask_errors(mask: bool) => mask_errors = mask;
     }
 
-    /// A protocol extension by its id, with its settings, a JSON object.
+    /// Announces a protocol extension by its id, with its settings, a JSON object.
     pub fn extension(mut self, id: impl Into<String>, settings: &Value) -> Self {
         self.about.extensions.insert(id.into(), settings.to_string());
         self
     }
 
-    /// How long clients may cache the lists, and whether callers may share them; by default they may not.
+    /// Sets how long clients may cache the lists, and whether callers may share the cache entries; by default nothing is cached.
     pub fn list_cache(mut self, ttl: Duration, shared: bool) -> Self {
         self.about.list_cache = Some(cache_hint(ttl, shared));
         self
     }
 
-    /// A kind that is announced even if there are no entries when the edge connects.
+    /// Announces a kind even if there are no entries when the edge connects.
     pub fn announce(mut self, kind: Kind) -> Self {
         self.about.announced.push(kind);
         self
     }
 
-    /// Adds a tool without options: see [`Tool::new`]. It panics if the definition is invalid, and says what to do.
+    /// Adds a tool without options: see [`Tool::new`]. An invalid definition is an error of `check` and of `serve`.
     #[track_caller]
     pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
     where
@@ -146,15 +159,31 @@ impl Server {
         self.with(Tool::new(name, description, handler))
     }
 
-    /// Adds a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`]. It panics if the definition is invalid,
-    /// and says what to do.
+    /// Adds a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`]. An invalid definition is an error of
+    /// `check` and of `serve`, with the line of this call.
     #[track_caller]
     pub fn with(self, definition: impl Definition) -> Self {
-        self.add(definition).unwrap_or_else(|e| panic!("{e}"));
+        let added = self.add(definition).map_err(|e| e.0);
+        self.noted(added)
+    }
+
+    /// Stores the error of a definition.
+    #[track_caller]
+    fn noted(self, added: Result<(), String>) -> Self {
+        if let Err(mistake) = added {
+            let at = Location::caller();
+            lock(&self.offers.mistakes).push(format!("{}:{}: {mistake}", at.file(), at.line()));
+        }
         self
     }
 
-    /// As `with`, for a running server.
+    /// Returns an error with all invalid definitions of `tool`, `with` and `provide`, one line for each; `serve` calls it.
+    pub fn check(&self) -> Result<(), DefinitionError> {
+        let mistakes = lock(&self.offers.mistakes);
+        if mistakes.is_empty() { Ok(()) } else { Err(DefinitionError(mistakes.join("\n"))) }
+    }
+
+    /// Adds a definition, also while the server runs; an error if it is invalid.
     pub fn add(&self, definition: impl Definition) -> Result<(), DefinitionError> {
         definition.add_to(self)
     }
@@ -175,17 +204,26 @@ impl Server {
     }
 
     /// Serves every URI that begins with the prefix by a provider. Exact resources and templates take precedence, and
-    /// so does a longer prefix. It panics if the prefix is empty, or has a provider already.
+    /// so does a longer prefix. A prefix that is empty, or has a provider already, is an error of `check` and of `serve`.
     #[track_caller]
     pub fn provide(self, prefix: &str, provider: impl ResourceProvider) -> Self {
-        assert!(!prefix.is_empty(), "a provider needs a prefix of its URIs, as notes://");
-        {
-            let mut all = self.offers.providers.write().unwrap_or_else(PoisonError::into_inner);
-            assert!(all.iter().all(|p| p.prefix != prefix), "the prefix {prefix:?} has a provider already; give this one another");
-            all.push(Arc::new(Provided::new(prefix, Arc::new(provider))));
+        let added = self.add_provider(Provided::new(prefix, Arc::new(provider)));
+        self.noted(added)
+    }
+
+    fn add_provider(&self, provided: Provided) -> Result<(), String> {
+        let prefix = &provided.prefix;
+        if prefix.is_empty() {
+            return Err("a provider has no prefix; give it one of its URIs, as notes://".to_string());
         }
+        let mut all = self.offers.providers.write().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|p| p.prefix == *prefix) {
+            return Err(format!("there is a provider of {prefix:?} already; give this one another prefix"));
+        }
+        all.push(Arc::new(provided));
+        drop(all);
         self.resources_changed();
-        self
+        Ok(())
     }
 
     pub(crate) fn providers(&self) -> Vec<Arc<Provided>> {

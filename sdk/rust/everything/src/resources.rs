@@ -2,8 +2,8 @@ use crate::CACHE;
 use crate::asking::{object, text};
 use crate::content::red_pixel;
 use mcpedge_capability::{
-    Action, Call, Changes, Error, Failure, Reason, Resource, ResourceContents, ResourceProvider, ResourceTemplate, Server, Watching,
-    async_trait, contract, text_contents,
+    Action, Call, Changes, Error, Failure, Reason, Resource, ResourceContents, ResourceInfo, ResourceProvider, ResourceTemplate, Server,
+    Watching, async_trait, text_contents,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,21 +24,19 @@ struct Asked {
     topic: String,
 }
 
-/// A resource that changes by itself; it ticks only while someone watches.
+/// A resource that changes by itself while there are watchers.
 struct Watched {
     began: Instant,
 }
 
 #[async_trait]
 impl ResourceProvider for Watched {
-    async fn list(&self) -> Result<Vec<contract::Resource>, Error> {
-        Ok(vec![contract::Resource {
-            uri: WATCHED.into(),
-            name: "watched-resource".into(),
+    async fn list(&self) -> Result<Vec<ResourceInfo>, Error> {
+        Ok(vec![ResourceInfo {
             title: "Watched resource".into(),
             description: format!("A text that changes every {} s", INTERVAL.as_secs()),
             mime_type: "text/plain".into(),
-            ..Default::default()
+            ..ResourceInfo::new(WATCHED, "watched-resource")
         }])
     }
 

@@ -1,14 +1,13 @@
 use crate::asking::{answered, greeting, name_form, object, text};
 use crate::plain;
-use mcpedge_capability::contract::Root;
 use mcpedge_capability::{
-    Action, Call, CreateMessage, ElicitResult, Error, Failure, Handler, InputRequired, Question, Reason, Server, ToolOutput, contract,
-    form_schema, list_roots, sampling,
+    Action, Call, CreateMessage, CreateMessageResult, ElicitResult, Error, Failure, Handler, InputRequired, Question, Reason, Root, Server,
+    ToolOutput, form_schema, list_roots, sampling,
 };
 use serde_json::json;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-fn capital() -> Question<contract::CreateMessageResult> {
+fn capital() -> Question<CreateMessageResult> {
     sampling("capital_question", CreateMessage::new("What is the capital of France?", 100))
 }
 
@@ -56,11 +55,8 @@ pub fn add(s: Server) -> Server {
 async fn confirmed(call: Call, beginning: &'static str) -> Result<String, Error> {
     let confirm = object(json!({"ok": {"type": "boolean", "description": "Whether to go on"}}));
     let Some(state) = call.state() else {
-        let form =
-            contract::ElicitForm { message: "Please confirm".into(), requested_schema_json: confirm.to_string(), ..Default::default() };
-        let request = Some(contract::input_request::Request::ElicitForm(form));
-        let requests = vec![contract::InputRequest { key: "confirm".into(), request }];
-        return Err(InputRequired { requests, state: Some(mark(beginning).into()), ..Default::default() }.into());
+        let question = form_schema("confirm", "Please confirm", confirm);
+        return Err(InputRequired::new().state(mark(beginning)).ask(&question).into());
     };
     if !state.starts_with(beginning.as_bytes()) {
         return Err(Failure::new(Reason::InvalidArgument, "the state is not the one this tool gave").into());
@@ -96,13 +92,13 @@ async fn ask_twice(call: Call) -> String {
 
 async fn ask_the_able(call: Call) -> String {
     let can = call.client_capabilities();
-    let model = can.sampling.map(|_| capital());
-    let name = can.elicitation.filter(|e| e.form).map(|_| ask_name());
-    let roots = can.roots.map(|_| list_roots("client_roots"));
+    let model = can.sampling.then(capital);
+    let name = can.form.then(ask_name);
+    let roots = can.roots.then(|| list_roots("client_roots"));
     let count = usize::from(model.is_some()) + usize::from(name.is_some()) + usize::from(roots.is_some());
     let (model, name, roots) = call.ask_all((Vec::from_iter(model), Vec::from_iter(name), Vec::from_iter(roots))).await;
     let mut lines = vec![format!("The client was asked {count} question(s).")];
-    lines.extend(model.iter().map(contract::CreateMessageResult::text));
+    lines.extend(model.iter().map(CreateMessageResult::text));
     lines.extend(name.iter().map(greeting));
     lines.extend(roots.iter().map(|r| roots_text(r)));
     lines.join("\n")

@@ -26,7 +26,7 @@ pub fn add(server: Server) -> Server {
     };
     let levels = |call: Call| async move {
         for level in LEVELS {
-            call.log(level, "everything", json!({"message": format!("A message of level {}", i32::from(level))}));
+            call.log(level, "everything", json!({"message": format!("A message of level {}", level as i32)}));
         }
         "Messages of every level were logged."
     };

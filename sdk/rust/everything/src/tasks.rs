@@ -33,7 +33,7 @@ struct File {
     filename: String,
 }
 
-/// Takes whatever the user says.
+/// A form that accepts any text.
 fn any_form() -> Value {
     json!({"type": "object", "properties": {"answer": text("Whatever there is to say")}})
 }

@@ -1,4 +1,4 @@
-//! BackendService: says what is there.
+//! BackendService.
 
 use super::{Service, Unary};
 use crate::contract::backend_service_server::BackendService;

@@ -31,7 +31,7 @@ pub struct Service(pub Server);
 const MAX_SUGGESTIONS: usize = 100;
 
 impl Service {
-    /// Runs a completer of a kind; an argument without one has no suggestions. The request of a template is that of a prompt of its name.
+    /// Runs the completer of an argument; an argument without one has no suggestions. The request for a template has the fields of one for a prompt.
     async fn complete(
         &self, kind: &str, by: &Completers, r: CompletePromptRequest, metadata: &MetadataMap,
         (service, method): (&'static str, &'static str),
@@ -40,7 +40,7 @@ impl Service {
         let call = Call::new(r.context, "", work::deadline(metadata), None, Answers::default());
         let values = completer(call.clone(), r.argument_value, r.context_arguments);
         let what = format!("completion of {kind} {}", quote(&r.name));
-        let run = plainly(&self.0.about.log, &what, &call, values, internal);
+        let run = plainly(&self.0.about, &what, &call, values, internal);
         let mut values = run.with_context(crate::trace::span(service, method, metadata)).await?;
         let total = values.len();
         values.truncate(MAX_SUGGESTIONS);
@@ -48,8 +48,8 @@ impl Service {
     }
 }
 
-/// Serves a change feed: what opens it, then what each change is, until the caller leaves or the feed is closed. `before` runs before each of
-/// these, and what it returns is kept as long as the feed.
+/// Serves a change feed: the opening message, then one for each change, until the caller leaves or the feed is closed. `before` runs before
+/// each of these, and its last result is dropped with the feed.
 fn feed<T, F, Fut, G>(watch: Watch, opening: T, change: impl Fn(String) -> T + Send + Sync + 'static, before: F) -> Streaming<T>
 where
     T: Send + 'static,

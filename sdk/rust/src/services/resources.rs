@@ -14,10 +14,10 @@ use std::sync::Arc;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, async_trait};
 
-type Reader = Box<dyn FnOnce(Call) -> Result<Work<Vec<ResourceContents>>, Failure> + Send>;
+type Reader = Box<dyn FnOnce(Call) -> Result<Work<Vec<crate::ResourceContents>>, Failure> + Send>;
 
 impl Service {
-    /// Who reads a URI: a resource, a template, a provider.
+    /// Returns the reader of a URI: that of a resource, a template or a provider.
     fn reader(&self, uri: &str) -> Option<Reader> {
         let offers = &self.0.offers;
         if let Some(resource) = offers.resources.get(uri) {
@@ -46,7 +46,7 @@ impl ResourceService for Service {
         let r = request.into_inner();
         let mut provided = Vec::new();
         for p in self.0.providers() {
-            provided.extend(p.list(&self.0.about.log).await?);
+            provided.extend(p.list(&self.0.about).await?);
         }
         let own = self.0.offers.resources.all();
         let all: Vec<&Resource> = own.iter().map(|r| &r.listed).chain(&provided).collect();
@@ -91,7 +91,7 @@ impl ResourceService for Service {
         let event = |e| WatchResourcesResponse { event: Some(e) };
         let changed = move |_| event(Event::Changed(ListChanged {}));
         let server = self.0.clone();
-        // A provider may be what is new.
+        // The change may be a new provider.
         let hold = move || hold(server.clone(), |_| true);
         feed(self.0.offers.resources.changes.watch(""), event(Event::Started(WatchStarted {})), changed, hold)
     }
@@ -126,7 +126,7 @@ impl ResourceService for Service {
     }
 }
 
-/// Has the providers watched whose prefixes fit.
+/// Watches the providers whose prefixes fit, until the result is dropped.
 async fn hold(server: crate::Server, fits: impl Fn(&str) -> bool + Send) -> Result<Vec<Arc<Option<crate::Watching>>>, Status> {
     let mut held = Vec::new();
     for p in server.providers() {

@@ -29,7 +29,7 @@ impl ToolService for Service {
     async fn call_tool(&self, request: Request<CallToolRequest>) -> Streaming<CallToolResponse> {
         let (metadata, _, r) = request.into_parts();
         let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
-        let find = |call: &Call| (self.0.offers.tools.find(&r.name)?.run)(call.clone(), &r.arguments_json);
+        let find = |call: &Call| self.0.offers.tools.find(&r.name)?.run(call.clone(), &r.arguments_json);
         self.work(format!("tool {}", r.name), round, find, plain_error)
     }
 
@@ -39,7 +39,7 @@ impl ToolService for Service {
             let answers = Answers::new(Vec::new(), &r.state).map_err(Failure::into_status)?;
             let call = Call::new(r.context, "", None, None, answers);
             let what = format!("cancellation of tool {}", r.name);
-            plainly(&self.0.about.log, &what, &call, cancel(call.clone()), internal).await?;
+            plainly(&self.0.about, &what, &call, cancel(call.clone()), internal).await?;
         }
         Ok(Response::new(CancelCallResponse {}))
     }

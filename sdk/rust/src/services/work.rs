@@ -4,15 +4,17 @@ use super::{Service, Streaming};
 use crate::Call;
 use crate::answers::Answers;
 use crate::contract::{
-    self, CallToolResponse, CallToolResult, GetPromptResponse, GetPromptResult, InputResponse, ReadResourceResponse, ReadResourceResult,
-    RequestContext, ResourceContents, call_tool_response, get_prompt_response, prompt_service_server, read_resource_response,
-    resource_service_server, tool_service_server,
+    self, CallToolResponse, GetPromptResponse, InputResponse, ReadResourceResponse, ReadResourceResult, RequestContext, call_tool_response,
+    get_prompt_response, prompt_service_server, read_resource_response, resource_service_server, tool_service_server,
 };
 use crate::events::{Event, Events};
 use crate::failure::{Error, Failure};
 use crate::handler::Work;
+use crate::prompts::GetPromptResult;
 use crate::rounds::{Outcome, run};
 use crate::serve::MESSAGE_BYTES;
+use crate::tools::CallToolResult;
+use crate::types::ResourceContents;
 use opentelemetry::KeyValue;
 use opentelemetry::context::FutureExt;
 use opentelemetry::trace::TraceContextExt;
@@ -28,7 +30,7 @@ use tonic::{Response, Status};
 
 /// A message of a stream of work.
 pub(crate) trait Message: prost::Message + Sized + Unpin + 'static {
-    /// What a handler's work comes to.
+    /// The result of a handler.
     type Result: Send + 'static;
     const METHOD: (&'static str, &'static str);
     /// `None`: the stream has no such event.
@@ -69,34 +71,35 @@ macro_rules! message {
 
 message! {
     CallToolResponse of tool_service_server, "CallTool", in call_tool_response { Progress Log Defer Checkpoint },
-    |result: CallToolResult, call| CallToolResult { meta_json: call.result_meta(result.meta_json), ..result }
+    |result: CallToolResult, call| CallToolResult { meta: call.result_meta(result.meta), ..result }.into_wire()
 }
 
 message! {
     GetPromptResponse of prompt_service_server, "GetPrompt", in get_prompt_response { Progress Log },
-    |result: GetPromptResult, call| GetPromptResult { meta_json: call.result_meta(result.meta_json), ..result }
+    |result: GetPromptResult, call| GetPromptResult { meta: call.result_meta(result.meta), ..result }.into_wire()
 }
 
 message! {
     ReadResourceResponse of resource_service_server, "ReadResource", in read_resource_response { Progress Log },
     |contents: Vec<ResourceContents>, call| {
         let cache = call.memory().cache;
-        ReadResourceResult { contents, cache, meta_json: call.result_meta(String::new()) }
+        let contents = contents.into_iter().map(ResourceContents::into_wire).collect();
+        ReadResourceResult { contents, cache, meta_json: call.result_meta(None).map(|m| m.to_string()).unwrap_or_default() }
     }
 }
 
-/// What one round comes with.
+/// The request of one round.
 pub(crate) struct Round<'a> {
     pub metadata: &'a MetadataMap,
     pub context: Option<RequestContext>,
     pub responses: Vec<InputResponse>,
     pub state: Vec<u8>,
-    /// Of a read.
+    /// The URI of a read.
     pub uri: &'a str,
 }
 
 impl Service {
-    /// Runs one round in a task of its own, which ends with the stream. `what` names it, `tool greet`; `find` has what to do.
+    /// Runs one round in a task of its own, which ends with the stream. `what` names it, as `tool greet`; `find` returns the work.
     pub(crate) fn work<M: Message>(
         &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
@@ -112,14 +115,14 @@ impl Service {
         let (work, call) = match begun {
             Ok(begun) => begun,
             Err(failure) => {
-                let message = M::failure(failure.into_contract());
+                let message = M::failure(failure.into_wire());
                 return Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))));
             }
         };
-        let (log, own) = (self.0.about.log.clone(), call.clone());
+        let (about, own) = (self.0.about.clone(), call.clone());
         let closing = events.clone();
         let task = async move {
-            let whole = run(&log, &what, &own, work, plain);
+            let whole = run(&about, &what, &own, work, plain);
             let outcome = match own.deadline() {
                 None => whole.await,
                 Some(deadline) => timeout_at(deadline, whole).await.unwrap_or_else(|_| {
@@ -140,7 +143,7 @@ fn message<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, St
         Outcome::Result(result) => Ok(M::result(result, call)),
         Outcome::InputRequired(required) => Ok(M::input_required(required)),
         Outcome::Failure(failure) => {
-            let failure = failure.into_contract();
+            let failure = failure.into_wire();
             let reason = failure.reason().as_str_name();
             opentelemetry::Context::current().span().set_attribute(KeyValue::new("mcpedge.failure", reason));
             Ok(M::failure(failure))
@@ -149,8 +152,8 @@ fn message<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, St
     }
 }
 
-/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge reports to the model; the words are
-/// those of other implementations of gRPC, by which the edge knows what was refused.
+/// Refuses a message that is too large to send: tonic would end the RPC with OUT_OF_RANGE, which the edge reports to the model. The text is
+/// that of other implementations of gRPC, by which the edge recognizes it.
 fn fits<M: prost::Message>(what: &str, message: M) -> Result<M, Status> {
     let size = message.encoded_len();
     if size > MESSAGE_BYTES {
@@ -176,7 +179,7 @@ pub(crate) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
-/// Events as they come, then the outcome. Dropped, it ends the round.
+/// The events of a round in order, then its outcome. Its drop ends the round.
 struct WorkStream<M> {
     events: Arc<Events>,
     call: Call,

@@ -1,12 +1,11 @@
-use mcpedge_capability::contract::{InputRequest, input_request::Request};
-use mcpedge_capability::testing::{Client, Outcome, accepted, cancelled, declined, opened, sampled, with_roots};
+use mcpedge_capability::testing::{Client, Outcome, accepted, declined, dismissed, opened, raw_answer, sampled, with_roots};
 use mcpedge_capability::{
-    Action, Call, CallToolResult, Error, InputRequired, Prompt, Refusal, ResourceTemplate, Server, form, form_schema, list_roots, open_url,
-    raw_question, sampling,
+    Action, Call, CallToolResult, Error, InputRequired, Prompt, Reason, ResourceTemplate, Server, Unanswered, form, form_schema,
+    list_roots, open_url, raw_question, sampling,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,13 +15,6 @@ fn server() -> Server {
 
 async fn call(client: &Client, name: &str) -> Outcome<CallToolResult> {
     client.call_tool(name, json!({})).await.unwrap()
-}
-
-fn schema(request: &InputRequest) -> Value {
-    match &request.request {
-        Some(Request::ElicitForm(form)) => serde_json::from_str(&form.requested_schema_json).unwrap(),
-        other => panic!("{other:?} is no form"),
-    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -49,9 +41,9 @@ async fn forms_are_flat() {
         .tool("order", "", |call: Call| async move {
             let order: Order = call.ask("order", "What?").await?;
             let size = order.size.map_or("any", |s| if matches!(s, Size::Large) { "large" } else { "small" });
-            Ok::<_, Refusal>(format!("{} {size} {} {}", order.cups, order.note.is_none(), order.extras.len()))
+            Ok::<_, Unanswered>(format!("{} {size} {} {}", order.cups, order.note.is_none(), order.extras.len()))
         })
-        .tool("sure", "", |call: Call| async move { Ok::<_, Refusal>(call.ask::<bool>("sure", "Sure?").await?.to_string()) });
+        .tool("sure", "", |call: Call| async move { Ok::<_, Unanswered>(call.ask::<bool>("sure", "Sure?").await?.to_string()) });
     let client = Client::new(&s)
         .answer("order", accepted(&json!({"cups": 2.0, "size": "large", "extras": ["small"]})))
         .answer("sure", accepted(&json!({"sure": true})));
@@ -63,10 +55,10 @@ async fn forms_are_flat() {
         "note": {"type": "string"}, "extras": {"type": "array", "items": enumerated},
     });
     let want = json!({"type": "object", "properties": properties, "description": "An order", "required": ["cups", "extras"]});
-    assert_eq!(schema(&outcome.asked[0]), want);
+    assert_eq!(outcome.asked[0].schema(), want);
     let outcome = call(&client, "sure").await;
     assert_eq!(outcome.text(), "true");
-    assert_eq!(schema(&outcome.asked[0])["properties"], json!({"sure": {"type": "boolean"}}));
+    assert_eq!(outcome.asked[0].schema()["properties"], json!({"sure": {"type": "boolean"}}));
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -79,7 +71,8 @@ struct Deep {
 async fn what_makes_no_form_is_a_fault() {
     let s = server().tool("deep", "", |call: Call| async move { call.ask::<Deep>("deep", "?").await.map(|_| ()) });
     let failure = call(&Client::new(&s), "deep").await.failure.unwrap();
-    assert_eq!(failure.message, "tool deep failed by a fault of the service");
+    assert_eq!(failure.reason, Reason::Internal);
+    assert!(failure.message.contains("its member \"order\" is no string, number"), "{}", failure.message);
 }
 
 #[tokio::test]
@@ -87,19 +80,19 @@ async fn what_does_not_fit_is_asked_again_and_refusals_are_errors() {
     let s = server().tool("t", "", |call: Call| async move {
         match call.ask::<Order>("order", "What?").await {
             Ok(_) => "ok",
-            Err(Refusal::Declined) => "declined",
-            Err(Refusal::Cancelled) => "cancelled",
+            Err(Unanswered::Declined) => "declined",
+            Err(Unanswered::Dismissed) => "cancelled",
         }
     });
-    for (answer, text) in [(declined(), "declined"), (cancelled(), "cancelled")] {
+    for (answer, text) in [(declined(), "declined"), (dismissed(), "cancelled")] {
         assert_eq!(call(&Client::new(&s).answer("order", answer), "t").await.text(), text);
     }
     for wrong in
         [json!({"cups": 6, "extras": []}), json!({"cups": 1}), json!({"cups": "1", "extras": []}), json!({"cups": 1, "extras": ["x"]})]
     {
         let client = Client::new(&s).answer("order", accepted(&wrong));
-        let ended = tokio::spawn(async move { call(&client, "t").await }).await;
-        assert!(ended.unwrap_err().is_panic(), "{wrong} was taken");
+        let ended = client.call_tool("t", json!({})).await;
+        assert!(ended.unwrap_err().message().contains("still asks"), "{wrong} was taken");
     }
 }
 
@@ -117,17 +110,16 @@ async fn all_kinds_at_once() {
         );
         let (sure, raw, url, said, roots, other) = call.ask_all(questions).await;
         let read = (sure?, raw.action, raw.content["a"].as_str() == Some("xy"), url, said.text(), roots.len(), other);
-        assert_eq!(read, (true, Action::Accept, true, Err(Refusal::Declined), "roses".to_string(), 2, json!({"z": 1})));
-        Ok::<_, Refusal>("done")
+        assert_eq!(read, (true, Action::Accept, true, Err(Unanswered::Declined), "roses".to_string(), 2, json!({"z": 1})));
+        Ok::<_, Unanswered>("done")
     });
-    let raw = mcpedge_capability::contract::input_response::Response::RawJson(r#"{"z":1}"#.into());
     let client = Client::new(&s)
         .answer("sure", accepted(&json!({"sure": true})))
         .answer("raw", accepted(&json!({"a": "xy"})))
         .answer("url", declined())
         .answer("model", sampled("roses"))
         .answer("roots", with_roots(&["file:///a", "file:///b"]))
-        .answer("other", mcpedge_capability::contract::InputResponse { response: Some(raw), ..Default::default() });
+        .answer("other", raw_answer(&json!({"z": 1})));
     let outcome = call(&client, "t").await;
     assert_eq!((outcome.text().as_str(), outcome.rounds, outcome.asked.len()), ("done", 2, 6));
 }
@@ -137,7 +129,7 @@ async fn questions_of_joined_futures_and_of_tasks_are_asked_together() {
     let s = server()
         .tool("joined", "", |call: Call| async move {
             let (a, b) = tokio::join!(call.ask::<bool>("a", "A?"), call.ask::<bool>("b", "B?"));
-            Ok::<_, Refusal>(format!("{} {}", a?, b?))
+            Ok::<_, Unanswered>(format!("{} {}", a?, b?))
         })
         .tool("spawned", "", |call: Call| async move {
             let own = call.clone();
@@ -163,7 +155,7 @@ async fn once_and_state_survive_rounds() {
             let before = call.state();
             call.set_state([call.round() as u8]);
             call.ask::<bool>("b", "B?").await?;
-            Ok::<_, Refusal>(format!("{number} {failed:?} {before:?}"))
+            Ok::<_, Unanswered>(format!("{number} {failed:?} {before:?}"))
         }
     });
     let client = Client::new(&s).answer("a", accepted(&json!({"a": true}))).answer("b", accepted(&json!({"b": true})));
@@ -198,7 +190,7 @@ async fn rounds_are_bounded() {
         if call.state().is_some() {
             return Ok("went on".to_string());
         }
-        Err(InputRequired { state: Some(Vec::new()), retry_after: std::time::Duration::from_millis(1500), ..Default::default() })
+        Err(InputRequired::new().state([]).retry_after(std::time::Duration::from_millis(1500)))
     });
     assert_eq!(call(&Client::new(&s), "own").await.text(), "went on");
 }
@@ -210,11 +202,11 @@ struct Topic {
 
 #[tokio::test]
 async fn reads_and_prompts_ask_too() {
-    let read = |call: Call, t: Topic| async move { Ok::<_, Refusal>(format!("{} {}", t.topic, call.ask::<String>("say", "?").await?)) };
+    let read = |call: Call, t: Topic| async move { Ok::<_, Unanswered>(format!("{} {}", t.topic, call.ask::<String>("say", "?").await?)) };
     let s = server().with(ResourceTemplate::new("x://{topic}", "x", read)).with(Prompt::new("p", "", read));
     let client = Client::new(&s).answer("say", accepted(&json!({"say": "hi"})));
     let read = client.read_resource("x://tea").await.unwrap();
     assert_eq!(read.rounds, 2);
-    assert_eq!(read.result.unwrap().contents[0].body, Some(mcpedge_capability::contract::resource_contents::Body::Text("tea hi".into())));
+    assert_eq!(read.result.unwrap().contents[0].as_text(), Some("tea hi"));
     assert_eq!(client.get_prompt("p", &[("topic", "tea")]).await.unwrap().rounds, 2);
 }

@@ -1,9 +1,8 @@
 use crate::until;
-use mcpedge_capability::contract::resource_contents::Body;
 use mcpedge_capability::testing::Client;
 use mcpedge_capability::{
-    Call, Changes, Error, Failure, Prompt, Reason, Resource, ResourceContents, ResourceProvider, ResourceTemplate, Server, Service,
-    Watching, async_trait, blob_contents, contract, text_contents,
+    Call, Changes, Error, Failure, Prompt, Reason, Resource, ResourceContents, ResourceInfo, ResourceProvider, ResourceTemplate, Server,
+    Service, Watching, async_trait, blob_contents, contract, text_contents,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,16 +37,13 @@ struct Path {
     path: String,
 }
 
-async fn read(s: &Server, uri: &str) -> Result<ResourceContents, contract::Failure> {
+async fn read(s: &Server, uri: &str) -> Result<ResourceContents, Failure> {
     let outcome = Client::new(s).read_resource(uri).await.unwrap();
     outcome.result.map(|mut r| r.contents.remove(0)).ok_or_else(|| outcome.failure.unwrap())
 }
 
 fn text(contents: &ResourceContents) -> &str {
-    match &contents.body {
-        Some(Body::Text(text)) => text,
-        _ => "no text",
-    }
+    contents.as_text().unwrap_or("no text")
 }
 
 #[tokio::test]
@@ -62,28 +58,25 @@ async fn reads_are_what_is_returned() {
         .with(Resource::new("x://missing", "missing", failing(io::ErrorKind::NotFound)))
         .with(Resource::new("x://denied", "denied", failing(io::ErrorKind::PermissionDenied)))
         .with(Resource::new("x://failed", "failed", failing(io::ErrorKind::Other)))
-        .with(Resource::new("x://empty", "empty", || async { ResourceContents::default() }))
         .with(Resource::new("x://exact", "exact", |call: Call| async move {
             call.set_cache(Duration::from_millis(1500), true);
             call.uri().to_string()
         }));
     assert_eq!(read(&s, "x://text").await.unwrap(), text_contents("x://text", "text/plain", "a"));
     assert_eq!(read(&s, "x://utf8").await.unwrap(), text_contents("x://utf8", "", "a"));
-    assert_eq!(read(&s, "x://png").await.unwrap(), blob_contents("x://png", "image/png", "a"));
+    assert_eq!(read(&s, "x://png").await.unwrap(), blob_contents("x://png", "image/png", b"a"));
     assert_eq!(read(&s, "x://own").await.unwrap(), blob_contents("y://", "a/b", [1]));
     for (uri, reason) in [
-        ("x://none", contract::FailureReason::NotFound),
-        ("x://missing", contract::FailureReason::NotFound),
-        ("x://denied", contract::FailureReason::PermissionDenied),
-        ("x://failed", contract::FailureReason::Internal),
-        ("x://empty", contract::FailureReason::Internal),
-        ("x://unknown", contract::FailureReason::NotFound),
+        ("x://none", Reason::NotFound),
+        ("x://missing", Reason::NotFound),
+        ("x://denied", Reason::PermissionDenied),
+        ("x://failed", Reason::Internal),
+        ("x://unknown", Reason::NotFound),
     ] {
-        assert_eq!(read(&s, uri).await.unwrap_err().reason(), reason, "{uri}");
+        assert_eq!(read(&s, uri).await.unwrap_err().reason, reason, "{uri}");
     }
     let outcome = Client::new(&s).read_resource("x://exact").await.unwrap().result.unwrap();
-    let ttl = outcome.cache.unwrap().ttl.unwrap();
-    assert_eq!((ttl.seconds, ttl.nanos), (1, 500_000_000));
+    assert_eq!(outcome.ttl, Some(Duration::from_millis(1500)));
 }
 
 #[derive(Deserialize)]
@@ -167,18 +160,13 @@ async fn prompts_take_texts_and_complete_them() {
     assert_eq!(got.description, "Greets");
     for wrong in [&[("times", "3")][..], &[("name", "x"), ("times", "many")]] {
         let failure = client.get_prompt("greet", wrong).await.unwrap().failure.unwrap();
-        assert_eq!(failure.reason(), contract::FailureReason::InvalidArgument);
+        assert_eq!(failure.reason, Reason::InvalidArgument);
     }
     let service = Service(s.clone());
     let listed = service.list_prompts(Request::new(Default::default())).await.unwrap().into_inner().prompts.remove(0);
     let arguments: Vec<_> = listed.arguments.iter().map(|a| (a.name.as_str(), a.description.as_str(), a.required)).collect();
     assert_eq!(arguments, [("name", "Whom", true), ("times", "", false), ("loud", "", false)]);
-    let complete = async |argument: &str, value: &str, chosen: &[(&str, &str)]| {
-        let context_arguments = chosen.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-        let (name, argument_name, argument_value) = ("greet".into(), argument.into(), value.into());
-        let request = contract::CompletePromptRequest { name, argument_name, argument_value, context_arguments, context: None };
-        service.complete_prompt(Request::new(request)).await.map(|r| r.into_inner().values)
-    };
+    let complete = async |argument: &str, value: &str, chosen: &[(&str, &str)]| client.complete("greet", argument, value, chosen).await;
     assert_eq!(complete("name", "a", &[]).await.unwrap(), ["Ada", "alan"]);
     assert_eq!(complete("times", "1", &[("name", "x")]).await.unwrap(), ["1x"]);
     assert_eq!(complete("loud", "", &[]).await.unwrap(), Vec::<String>::new());
@@ -226,9 +214,9 @@ impl Drop for Counted {
 
 #[async_trait]
 impl ResourceProvider for Shelf {
-    async fn list(&self) -> Result<Vec<contract::Resource>, Error> {
+    async fn list(&self) -> Result<Vec<ResourceInfo>, Error> {
         assert!(!self.fails, "secret");
-        Ok(vec![contract::Resource { uri: "shelf://a".into(), name: "a".into(), ..Default::default() }])
+        Ok(vec![ResourceInfo::new("shelf://a", "a")])
     }
 
     async fn read(&self, call: Call) -> Result<Vec<ResourceContents>, Error> {

@@ -1,6 +1,6 @@
 use crate::until;
-use mcpedge_capability::testing::{Client, default_context};
-use mcpedge_capability::{Call, Error, Level, Server, Service, Tool, contract};
+use mcpedge_capability::testing::Client;
+use mcpedge_capability::{Call, Error, Level, Reason, Server, Service, Tool, contract};
 use opentelemetry::trace::TraceContextExt;
 use serde_json::json;
 use std::future::pending;
@@ -27,11 +27,10 @@ async fn progress_rises_and_logs_have_levels() {
         call.log(Level::Error, "x", json!({"a": 1}));
         format!("{:?} {}", call.log_level(), call.wants_log(Level::Warning))
     });
-    let context = contract::RequestContext { log_level: Level::Warning.into(), ..default_context() };
-    let outcome = Client::new(&s).context(context).call_tool("t", json!({})).await.unwrap();
-    assert_eq!(outcome.text(), "Warning true");
+    let outcome = Client::new(&s).log_level(Some(Level::Warning)).call_tool("t", json!({})).await.unwrap();
+    assert_eq!(outcome.text(), "Some(Warning) true");
     assert_eq!(outcome.progress.iter().map(|p| p.progress).collect::<Vec<_>>(), [1.0, 2.0]);
-    assert_eq!(outcome.logs.iter().map(|l| (l.logger.as_str(), l.data_json.as_str())).collect::<Vec<_>>(), [("x", r#"{"a":1}"#)]);
+    assert_eq!(outcome.logs.iter().map(|l| (l.logger.as_str(), l.data.clone())).collect::<Vec<_>>(), [("x", json!({"a": 1}))]);
 }
 
 #[tokio::test]
@@ -44,7 +43,7 @@ async fn what_a_slow_reader_has_not_taken_is_coalesced() {
     let outcome = Client::new(&s).call_tool("t", json!({})).await.unwrap();
     assert_eq!(outcome.progress.iter().map(|p| p.progress).collect::<Vec<_>>(), [20_000.0]);
     assert_eq!(outcome.logs.len(), 1025);
-    assert_eq!(outcome.logs.last().unwrap().data_json, "\"976 log messages were dropped: the client reads too slowly\"");
+    assert_eq!(outcome.logs.last().unwrap().data, "976 log messages were dropped: the client reads too slowly");
 }
 
 #[derive(Clone, Default)]
@@ -102,16 +101,15 @@ async fn a_cancelled_task_is_told() {
         by.store(u32::from(call.state().map_or(0, |s| s[0])), Ordering::SeqCst);
         async { Ok::<_, Error>(()) }
     }));
-    use contract::tool_service_server::ToolService;
     let ask = server().tool("t", "", |call: Call| async move {
         call.set_state([7]);
         call.open_url("k", "", "https://example.com").await
     });
-    let state = Client::new(&ask).call_tool("t", json!({})).await.unwrap().input_required.unwrap().state;
-    let cancel = |state| Request::new(contract::CancelCallRequest { name: "t".into(), state, context: None });
-    Service(s.clone()).cancel_call(cancel(state)).await.unwrap();
+    let state = Client::new(&ask).call_tool("t", json!({})).await.unwrap().state;
+    let client = Client::new(&s);
+    client.cancel("t", &state).await.unwrap();
     assert_eq!(told.load(Ordering::SeqCst), 7);
-    assert_eq!(Service(s.clone()).cancel_call(cancel(b"x".to_vec())).await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(client.cancel("t", b"x").await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test]
@@ -125,7 +123,8 @@ async fn the_trace_of_the_edge_goes_on() {
     use contract::tool_service_server::ToolService;
     let message = Service(s.clone()).call_tool(traced).await.unwrap().into_inner().next().await.unwrap().unwrap();
     let Some(contract::call_tool_response::Message::Result(result)) = message.message else { panic!() };
-    assert_eq!(result.content, [mcpedge_capability::text("0af7651916cd43dd8448eb211c80319c")]);
+    let Some(contract::content_block::Content::Text(text)) = &result.content[0].content else { panic!() };
+    assert_eq!(text.text, "0af7651916cd43dd8448eb211c80319c");
 }
 
 #[tokio::test]
@@ -146,10 +145,7 @@ async fn a_panic_elsewhere_is_for_the_log_alone() {
         });
     for name in ["blocking", "wrapped"] {
         let failure = Client::new(&s).call_tool(name, json!({})).await.unwrap().failure.expect("a failure");
-        assert_eq!(
-            (failure.reason(), failure.message),
-            (contract::FailureReason::Internal, format!("tool {name} failed by a fault of the service"))
-        );
+        assert_eq!((failure.reason, failure.message), (Reason::Internal, format!("tool {name} failed by a fault of the service")));
         let logged = std::mem::take(&mut *logged.lock().unwrap());
         assert!(logged.starts_with("ERROR a handler panicked") && logged.contains("secret"), "{logged}");
     }

@@ -1,6 +1,7 @@
-use mcpedge_capability::testing::{Client, default_context};
+use mcpedge_capability::testing::Client;
 use mcpedge_capability::{
-    Call, CallToolResult, Error, Failure, Json, Reason, Refusal, Server, Tasks, Tool, contract, image, raw_content, text,
+    Base64, Call, CallToolResult, Error, Failure, GetPromptResult, Json, Mcp, Parameters, Principal, Prompt, Reason, Resource, Server,
+    Tasks, Tool, Unanswered, contract, image, raw_content, text,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,7 @@ async fn schemas_are_of_the_types() {
     assert!(input.get("title").is_none() && input.get("$schema").is_none(), "{input}");
     let output: Value = serde_json::from_str(&tool.output_schema_json).unwrap();
     let properties = json!({"x": {"type": "integer"}, "y": {"type": "number"}});
+    assert_eq!(input["additionalProperties"], false);
     assert_eq!(output, json!({"type": "object", "properties": properties, "required": ["x", "y"]}));
     let hints = tool.annotations.unwrap();
     assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
@@ -125,7 +127,7 @@ async fn bad_arguments_never_reach_a_handler() {
     ];
     for (arguments, says) in cases {
         let failure = client.call_tool("t", arguments.clone()).await.unwrap().failure.unwrap();
-        assert_eq!(failure.reason(), contract::FailureReason::InvalidArgument);
+        assert_eq!(failure.reason, Reason::InvalidArgument);
         assert!(failure.message.contains(says), "{arguments}: {}", failure.message);
     }
     assert_eq!(client.call_tool("t", json!({"name": "x", "count": 3.0})).await.unwrap().text(), "x");
@@ -142,19 +144,21 @@ async fn results_are_what_is_returned() {
         .tool("map", "", |map: HashMap<String, f64>| async move { Json(map) })
         .tool("whole", "", |call: Call| async move {
             call.set_meta(&json!({"b": 2}));
-            CallToolResult::error("no").structured(&[1])
+            CallToolResult::error("no").with_structured(&[1])
         });
     let client = Client::new(&s);
-    let call = async |name| client.call_tool(name, json!({"a": 1.0})).await.unwrap().result.unwrap();
+    let call = async |name| {
+        client.call_tool(name, if ["raw", "map"].contains(&name) { json!({"a": 1.0}) } else { json!({}) }).await.unwrap().result.unwrap()
+    };
     assert_eq!(call("none").await, CallToolResult::default());
     assert_eq!(call("text").await.content, [text("a")]);
     assert_eq!(call("list").await.content.len(), 3);
-    assert_eq!(call("json").await.structured_content_json, r#"{"a":[1]}"#);
-    assert_eq!(call("raw").await.structured_content_json, r#"{"a":1.0}"#);
-    assert_eq!(call("map").await.structured_content_json, r#"{"a":1.0}"#);
+    assert_eq!(call("json").await.structured_content.unwrap().get(), r#"{"a":[1]}"#);
+    assert_eq!(call("raw").await.structured_content.unwrap().get(), r#"{"a":1.0}"#);
+    assert_eq!(call("map").await.structured_content.unwrap().get(), r#"{"a":1.0}"#);
     let whole = call("whole").await;
     assert!(whole.is_error);
-    assert_eq!((whole.structured_content_json.as_str(), whole.meta_json.as_str()), ("[1]", r#"{"b":2}"#));
+    assert_eq!((whole.structured_content.unwrap().get(), whole.meta), ("[1]", Some(json!({"b": 2}))));
     assert!(listed(Tool::new("json", "", || async { Json(json!(1)) })).await.output_schema_json.is_empty());
 }
 
@@ -203,10 +207,10 @@ async fn errors_and_panics_are_sorted() {
     let s = server()
         .logger(Arc::new(move |level, message, more| log.lock().unwrap().push(format!("{level} {message} {more}"))))
         .tool("plain", "", || async { Err::<(), Error>("out of paper".into()) })
-        .tool("refusal", "", || async { Err::<(), _>(Refusal::Declined) })
+        .tool("refusal", "", || async { Err::<(), _>(Unanswered::Declined) })
         .tool("scopes", "", || async { Err::<(), _>(Failure::lacks_scopes(["a", "b"])) })
-        .tool("wrapped", "", || async { Err::<(), _>(Wrapped(Failure::new(Reason::Unavailable, "off").data(json!({"retry": 1})))) })
-        .tool("data", "", || async { Err::<(), _>(Failure::new(Reason::NotFound, "gone").data(NoJson)) })
+        .tool("wrapped", "", || async { Err::<(), _>(Wrapped(Failure::new(Reason::Unavailable, "off").with_data(json!({"retry": 1})))) })
+        .tool("data", "", || async { Err::<(), _>(Failure::new(Reason::Unavailable, "gone").with_data(NoJson)) })
         .tool("status", "", || async { Err::<(), _>(Status::already_exists("there")) })
         .tool("panic", "", || async {
             if true {
@@ -221,14 +225,14 @@ async fn errors_and_panics_are_sorted() {
         assert_eq!(outcome.text(), says);
     }
     let failed = async |name| client.call_tool(name, json!({})).await.unwrap().failure.unwrap();
-    assert_eq!(failed("scopes").await.scopes, ["a", "b"]);
+    assert_eq!(failed("scopes").await.scopes(), ["a", "b"]);
     let wrapped = failed("wrapped").await;
-    assert_eq!((wrapped.message.as_str(), wrapped.data_json.as_str()), ("off", r#"{"retry":1}"#));
-    assert_eq!(failed("data").await.reason(), contract::FailureReason::Internal);
+    assert_eq!((wrapped.message.as_str(), wrapped.data()), ("off", json!({"retry": 1})));
+    assert_eq!(failed("data").await.reason, Reason::Internal);
     assert_eq!(client.call_tool("status", json!({})).await.unwrap_err().code(), Code::AlreadyExists);
     for name in ["panic", "at_once"] {
         let failure = failed(name).await;
-        assert_eq!(failure.reason(), contract::FailureReason::Internal);
+        assert_eq!(failure.reason, Reason::Internal);
         assert_eq!(failure.message, format!("tool {name} failed by a fault of the service"));
     }
     assert_eq!(failed("no\n\"such").await.message, r#"there is no tool "no\n\"such""#);
@@ -252,8 +256,15 @@ async fn mistakes_are_found_when_defined() {
         let error = s.add(tool).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
-    let panicked = std::panic::catch_unwind(|| server().tool("a b", "", || async {})).map(|_| ()).unwrap_err();
-    assert!(panicked.downcast_ref::<String>().unwrap().contains("give it another"));
+    let s = server().tool("a b", "", || async {}).tool("t", "", || async {}).tool("t", "", || async {}).provide("", Nothing);
+    let text = s.check().unwrap_err().to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines.iter().all(|line| line.starts_with("tests/suite/tools.rs:")), "{text}");
+    assert!(lines[0].contains("give it another") && lines[1].contains("already") && lines[2].contains("no prefix"), "{text}");
+    let status = Client::new(&s).call_tool("t", json!({})).await.unwrap_err();
+    assert_eq!(status.message(), text);
+    assert_eq!(format!("{:?}", s.routes().map(|_| ()).unwrap_err()), text);
 }
 
 #[tokio::test]
@@ -264,18 +275,193 @@ async fn what_is_known_of_a_call() {
         call.checkpoint([1, 2])?;
         assert!(call.checkpoint(vec![0; 70_000]).is_err());
         let known = json!({
-            "id": call.id(), "attempt": call.attempt(), "round": call.round(), "who": call.principal().subject, "claim": call.claim("team"),
+            "id": call.id(), "attempt": call.attempt(), "round": call.round(), "who": &call.principal().subject, "claim": call.claim("team"),
             "other": call.claim("other"), "meta": call.meta(), "task": call.task_id(), "state": call.state(), "left": call.time_remaining(),
         });
         Ok::<_, Error>(Json(known))
     });
-    let claims_json = HashMap::from([("team".to_string(), r#"["red"]"#.to_string())]);
-    let principal = contract::Principal { subject: "ada".into(), claims_json, ..Default::default() };
-    let (task, meta_json) = (Some(contract::TaskContext::default()), r#"{"a":1}"#.to_string());
-    let context = contract::RequestContext { principal: Some(principal), task, meta_json, checkpoints: true, ..default_context() };
-    let outcome = Client::new(&s).context(context).call_tool("t", json!({})).await.unwrap();
+    let mut principal = Principal::new("ada");
+    principal.claims.insert("team".to_string(), json!(["red"]));
+    let client = Client::new(&s).principal(principal).task("").meta(&json!({"a": 1}));
+    let outcome = client.call_tool("t", json!({})).await.unwrap();
     let want = json!({"id": "test", "attempt": 1, "round": 1, "who": "ada", "claim": ["red"], "other": null, "meta": {"a": 1}, "task": "",
         "state": [1, 2], "left": null});
     assert_eq!(outcome.structured(), want);
     assert_eq!((outcome.defers, outcome.checkpoints.len()), (1, 1));
+}
+
+struct Nothing;
+
+#[mcpedge_capability::async_trait]
+impl mcpedge_capability::ResourceProvider for Nothing {
+    async fn read(&self, _: Call) -> Result<Vec<mcpedge_capability::ResourceContents>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn unknown_arguments_are_refused_by_name() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Open {
+        name: String,
+        #[serde(flatten)]
+        more: HashMap<String, Value>,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Either {
+        Name { name: String },
+        Number { number: i64 },
+    }
+    let named = |p: Parameters<Item>| async move { p.0.name };
+    let s = server()
+        .tool("closed", "", named)
+        .tool("none", "", || async { "none" })
+        .with(Tool::new("dropped", "", named).allow_unknown_arguments())
+        .tool("open", "", |o: Open| async move { format!("{} {}", o.name, o.more.len()) })
+        .tool("either", "", |e: Either| async move {
+            match e {
+                Either::Name { name } => name,
+                Either::Number { number } => number.to_string(),
+            }
+        })
+        .tool("value", "", |v: Value| async move { v.to_string() })
+        .with(Prompt::new("prompt", "", |i: Item| async move { i.name }));
+    let client = Client::new(&s);
+    let call = async |name: &str, arguments: Value| client.call_tool(name, arguments).await.unwrap();
+    let item = json!({"name": "x", "count": 1, "colour": "red"});
+    let failure = call("closed", item.clone()).await.failure.unwrap();
+    assert_eq!(failure.reason, Reason::InvalidArgument);
+    assert_eq!(failure.message, r#"unknown arguments: "colour"; there are name, count, tags, parent"#);
+    assert_eq!(
+        call("none", item.clone()).await.failure.unwrap().message,
+        r#"unknown arguments: "name", "count", "colour"; there are none"#
+    );
+    assert_eq!(call("dropped", item.clone()).await.text(), "x");
+    assert_eq!(call("open", item.clone()).await.text(), "x 2");
+    assert_eq!(call("either", json!({"number": 3})).await.text(), "3");
+    assert!(call("either", json!({"number": 3, "x": 1})).await.failure.unwrap().message.contains(r#""x""#));
+    assert_eq!(call("value", json!({"x": 1})).await.text(), r#"{"x":1}"#);
+    let got = client.get_prompt("prompt", &[("name", "x"), ("count", "1"), ("colour", "red")]).await.unwrap();
+    assert!(got.failure.unwrap().message.contains(r#"unknown arguments: "colour""#));
+    let listed = listed(Tool::new("t", "", named).allow_unknown_arguments()).await.input_schema_json;
+    assert!(!listed.contains("additionalProperties"), "{listed}");
+}
+
+#[tokio::test]
+async fn bytes_are_base64_and_bounded() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Picture {
+        data: Base64<8>,
+    }
+    #[derive(Serialize, JsonSchema)]
+    struct Copy {
+        data: Base64,
+    }
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Numbers {
+        data: Vec<u8>,
+    }
+    let copy = |p: Picture| async move { Json(Copy { data: p.data.0.into() }) };
+    let s = server().tool("copy", "", copy);
+    let input: Value = serde_json::from_str(&listed(Tool::new("copy", "", copy)).await.input_schema_json).unwrap();
+    assert_eq!(input["properties"]["data"], json!({"type": "string", "contentEncoding": "base64", "maxLength": 12}));
+    let client = Client::new(&s);
+    let call = async |data: Value| client.call_tool("copy", json!({"data": data})).await.unwrap();
+    assert_eq!(call(json!("AAH/")).await.structured(), json!({"data": "AAH/"}));
+    for (wrong, says) in [("AAH", "no base64"), ("AAAAAAAAAAAAAAAA", "above 8 bytes"), ("AAAAAAAAAAAA", "above 8 bytes")] {
+        let message = call(json!(wrong)).await.failure.unwrap().message;
+        assert!(message.contains(says), "{message}");
+    }
+    let taking = s.add(Tool::new("t", "", |_: Numbers| async {})).unwrap_err().to_string();
+    assert!(taking.contains("its arguments have a Vec<u8>") && taking.contains("use Base64 for bytes"), "{taking}");
+    let giving = s.add(Tool::new("t", "", || async { Json(Numbers { data: vec![] }) })).unwrap_err().to_string();
+    assert!(giving.contains("its results have a Vec<u8>"), "{giving}");
+}
+
+#[tokio::test]
+async fn results_in_the_form_of_mcp_are_results() {
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    struct Official {
+        content: Vec<Value>,
+        structured_content: Option<Value>,
+        is_error: Option<bool>,
+    }
+    let content = json!([{"type": "text", "text": "no", "annotations": {"priority": 0.5}},
+        {"type": "image", "data": "AAH/", "mimeType": "image/png"}, {"type": "resource", "resource": {"uri": "x://", "text": "in"}},
+        {"type": "resource_link", "uri": "x://a", "name": "a"}]);
+    let failed = json!({"content": content, "isError": true, "_meta": {"a": 1}});
+    let (given, in_json) = (failed.clone(), failed.clone());
+    let s = server()
+        .tool("mcp", "", move || {
+            let given = given.clone();
+            async { Mcp(given) }
+        })
+        .tool("json", "", move || {
+            let given = in_json.clone();
+            async { Json(given) }
+        })
+        .tool("own", "", || async { Json(json!({"content": ["a"], "size": 1})) })
+        .tool("wrong", "", || async { Mcp(json!({"content": [{"type": "video"}]})) })
+        .tool("neither", "", || async { Mcp(json!({"size": 1})) })
+        .with(Prompt::new("prompt", "", || async {
+            Mcp(json!({"messages": [{"role": "assistant", "content": {"type": "text", "text": "hi"}}]}))
+        }))
+        .with(Resource::new("x://a", "a", || async { Mcp(json!({"contents": [{"uri": "x://a", "mimeType": "a/b", "blob": "AAH/"}]})) }));
+    let client = Client::new(&s);
+    let call = async |name: &str| client.call_tool(name, json!({})).await.unwrap();
+    let result = call("mcp").await.result.unwrap();
+    assert!(result.is_error && result.meta == Some(json!({"a": 1})) && result.structured_content.is_none());
+    assert_eq!((result.content[0].as_text(), result.content[0].annotations.as_ref().unwrap().priority), (Some("no"), Some(0.5)));
+    assert_eq!(result.content[1], image([0, 1, 255], "image/png"));
+    assert_eq!(result.content.len(), 4);
+    assert!(call("json").await.failure.unwrap().message.contains("return it as Mcp(value)"));
+    assert_eq!(call("own").await.structured(), json!({"content": ["a"], "size": 1}));
+    assert!(call("wrong").await.failure.unwrap().message.contains(r#"the content type "video""#));
+    assert!(call("neither").await.failure.unwrap().message.contains("unknown field `size`"));
+    let prompt: GetPromptResult = client.get_prompt("prompt", &[]).await.unwrap().result.unwrap();
+    assert_eq!(prompt.messages[0].content.as_text(), Some("hi"));
+    let read = client.read_resource("x://a").await.unwrap().result.unwrap();
+    assert_eq!((read.contents[0].as_blob(), read.contents[0].mime_type.as_str()), (Some(&[0, 1, 255][..]), "a/b"));
+    let official = || async { Json(Official { content: vec![], structured_content: None, is_error: None }) };
+    let error = s.add(Tool::new("t", "", official)).unwrap_err().to_string();
+    assert!(error.contains("its result is a CallToolResult in Json; return Mcp(result)"), "{error}");
+}
+
+#[tokio::test]
+async fn not_found_of_a_tool_is_for_the_model_and_errors_can_be_masked() {
+    let define = || {
+        server()
+            .logger(Arc::new(|_, _, _| {}))
+            .tool("gone", "", || async { Err::<(), _>(Failure::new(Reason::NotFound, "no such report")) })
+            .tool("status", "", || async { Err::<(), _>(Status::not_found("no such row")) })
+            .tool("plain", "", || async { Err::<(), Error>("secret".into()) })
+            .tool("state", "", || async { Err::<(), _>(Failure::new(Reason::FailedPrecondition, "closed")) })
+            .tool("declined", "", || async { Err::<(), _>(Unanswered::Declined) })
+            .with(Resource::new("x://gone", "gone", || async { Err::<String, _>(std::io::Error::from(std::io::ErrorKind::NotFound)) }))
+            .with(Resource::new("x://plain", "plain", || async { Err::<String, Error>("secret".into()) }))
+    };
+    for masked in [false, true] {
+        let s = define().mask_errors(masked);
+        let client = Client::new(&s);
+        let call = async |name: &str| client.call_tool(name, json!({})).await.unwrap();
+        for (name, says) in [("gone", "no such report"), ("status", "no such row"), ("declined", "the user declined to answer")] {
+            let outcome = call(name).await;
+            assert!(outcome.is_error(), "{name} {masked}");
+            assert_eq!(outcome.text(), says);
+        }
+        assert_eq!(call("state").await.failure.unwrap().message, "closed");
+        let plain = call("plain").await;
+        let read = client.read_resource("x://plain").await.unwrap().failure.unwrap();
+        if masked {
+            assert_eq!(plain.failure.unwrap().message, "tool plain failed by a fault of the service");
+            assert!(!read.message.contains("secret"), "{}", read.message);
+        } else {
+            assert_eq!((plain.text().as_str(), read.message.as_str()), ("secret", "secret"));
+        }
+        let gone = client.read_resource("x://gone").await.unwrap().failure.unwrap();
+        assert_eq!(gone.reason, Reason::NotFound);
+        assert_eq!(client.call_tool("none", json!({})).await.unwrap().failure.unwrap().reason, Reason::NotFound);
+    }
 }
