@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes a small project that depends on a packed library alone, with the README's program in it, and calls its tool through an edge:
-# packed.sh CRATE EDGE. It is built in target/, or where CARGO_TARGET_DIR says.
+# Makes a small project that depends on the packed library and its macros alone, with the README's program in it, and calls its tool through
+# an edge: packed.sh CRATE MACROS EDGE. It is built in target/, or where CARGO_TARGET_DIR says.
 set -eu
-crate=$(realpath "$1") edge=$(realpath "$2")
+crate=$(realpath "$1") macros=$(realpath "$2") edge=$(realpath "$3")
 cd "$(dirname "$0")"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
 tmp=$(mktemp -d)
@@ -10,6 +10,8 @@ children=
 trap 'for child in $children; do kill "$child" 2>/dev/null || :; done; rm -rf "$tmp"' EXIT
 
 tar -xzf "$crate" -C "$tmp"
+mkdir "$tmp/macros"
+tar -xzf "$macros" -C "$tmp/macros" --strip-components=1
 mkdir -p "$tmp/hello/src"
 cp Cargo.lock "$tmp/hello/"
 cat >"$tmp/hello/Cargo.toml" <<TOML
@@ -23,6 +25,9 @@ mcpedge-capability = { path = "$(echo "$tmp"/mcpedge-capability-*)" }
 schemars = "1"
 serde = { version = "1", features = ["derive"] }
 tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+
+[patch.crates-io]
+mcpedge-capability-macros = { path = "$tmp/macros" }
 TOML
 sed -n '/^```rust,no_run$/,/^```$/{/^```/!p}' "$tmp"/mcpedge-capability-*/README.md >"$tmp/hello/src/main.rs"
 cargo build --quiet --manifest-path "$tmp/hello/Cargo.toml"

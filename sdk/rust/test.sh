@@ -16,7 +16,8 @@ cargo build --quiet --locked --workspace --bins
 cargo test --quiet --locked --workspace
 cargo clippy --quiet --locked --workspace --exclude stubs --all-targets -- -D warnings
 
-cargo package --quiet --locked --allow-dirty --no-verify -p mcpedge-capability
+cargo package --quiet --locked --allow-dirty --no-verify -p mcpedge-capability -p mcpedge-capability-macros
 edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
 [ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
-./packed.sh "$CARGO_TARGET_DIR"/package/mcpedge-capability-*.crate "$edge"
+packed=$CARGO_TARGET_DIR/package
+./packed.sh "$packed"/mcpedge-capability-[0-9]*.crate "$packed"/mcpedge-capability-macros-[0-9]*.crate "$edge"

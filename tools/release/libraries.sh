@@ -18,8 +18,10 @@ npm ci --silent --prefix "$tmp/sdk/typescript"
 (cd "$tmp/sdk/typescript" && npm pack --silent --pack-destination "$tmp" >/dev/null)
 for file in "$tmp"/mcpedge-capability-*.tgz; do mv "$file" "$out/npm-${file##*/}"; done
 
-cargo package --quiet --locked --no-verify --manifest-path "$tmp/sdk/rust/Cargo.toml" --package mcpedge-capability --target-dir "$tmp/cargo"
-mv "$tmp"/cargo/package/*.crate "$out/"
+cargo package --quiet --locked --no-verify --manifest-path "$tmp/sdk/rust/Cargo.toml" --package mcpedge-capability \
+  --package mcpedge-capability-macros --target-dir "$tmp/cargo"
+mv "$tmp"/cargo/package/mcpedge-capability-[0-9]*.crate "$out/"
+for file in "$tmp"/cargo/package/mcpedge-capability-macros-*.crate; do mv "$file" "$out/macros-${file##*/}"; done
 
 mvn -q -B -f "$tmp/sdk/java/pom.xml" -DskipTests -DaltDeploymentRepository="packed::file:$tmp/maven" deploy
 version=$(sed -n 's|^  <version>\(.*\)</version>|\1|p' sdk/java/pom.xml)

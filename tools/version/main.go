@@ -25,7 +25,7 @@ type place struct {
 
 const (
 	dependency = `<artifactId>mcpedge-capability</artifactId>\s*<version>([^<]*)</version>`
-	crate      = `name = "mcpedge-capability"\nversion = "([^"]*)"`
+	crate      = `name = "mcpedge-capability(?:-macros)?"\nversion = "([^"]*)"`
 	npmPackage = `"name": "@mcpedge/capability",\n\s*"version": "([^"]*)"`
 )
 
@@ -41,6 +41,8 @@ var places = []place{
 	{"sdk/python/pyproject.toml", regexp.MustCompile(`(?m)^version = "([^"]*)"$`)},
 	{"sdk/rust/Cargo.lock", regexp.MustCompile(crate)},
 	{"sdk/rust/Cargo.toml", regexp.MustCompile(crate)},
+	{"sdk/rust/Cargo.toml", regexp.MustCompile(`mcpedge-capability-macros = .*version = "=([^"]*)"`)},
+	{"sdk/rust/macros/Cargo.toml", regexp.MustCompile(crate)},
 	{"sdk/typescript/package-lock.json", regexp.MustCompile(npmPackage)},
 	{"sdk/typescript/package.json", regexp.MustCompile(npmPackage)},
 	{"sdk/typescript/src/version.ts", regexp.MustCompile(`(?m)^export const version = "([^"]*)";$`)},

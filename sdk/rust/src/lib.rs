@@ -49,6 +49,33 @@ pub use content::{
 pub use failure::{DefinitionError, Error, Failure, InputRequired, Reason, Unanswered};
 pub use handler::{Arguments, Handler, NoArguments};
 pub use log::Logger;
+/// Generates a tool of a function: `#[tool] async fn greet(…)` also defines `fn greet_tool() -> Tool`, for `Server::with`.
+///
+/// The function is async, or a plain one that does not block, and takes a [`Call`], a struct of arguments, both in this order, or nothing. Its
+/// comment is the description. In an `impl` block it may take `&self`; `greet_tool` is then a method of an `Arc` of the type.
+///
+/// ```
+/// # use mcpedge_capability::{Server, tool};
+/// # use schemars::JsonSchema;
+/// # use serde::Deserialize;
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Greeting {
+///     name: String,
+/// }
+///
+/// /// Greets someone.
+/// #[tool(read_only)]
+/// async fn greet(g: Greeting) -> String {
+///     format!("Hello, {}", g.name)
+/// }
+///
+/// let server = Server::new("hello", "1.0.0").with(greet_tool());
+/// # server.check().unwrap();
+/// ```
+///
+/// Its options are `name`, `title` and `description`, which are texts, the flags `read_only`, `idempotent` and `allow_unknown_arguments`, and
+/// `destructive = false` and `open_world = false`. The other options are methods of [`Tool`]: `greet_tool().tasks(Tasks::optional())`.
+pub use mcpedge_capability_macros::tool;
 pub use official::{Mcp, Parameters};
 pub use prompts::{GetPromptResult, Prompt, PromptOutput};
 pub use providers::{Changes, ResourceProvider, Watching};

@@ -42,8 +42,9 @@ func (d *dist) typescriptLibrary(t *testing.T, edge string) {
 
 func (d *dist) rustLibrary(t *testing.T, edge string) {
 	name, file := d.one(t, "mcpedge-capability-", ".crate")
+	_, macros := d.one(t, "macros-mcpedge-capability-macros-", ".crate")
 	d.need(t, name, "cargo", "curl")
-	run(t, "", []string{"CARGO_TARGET_DIR=" + t.TempDir()}, filepath.Join(root, "sdk", "rust", "packed.sh"), file, edge)
+	run(t, "", []string{"CARGO_TARGET_DIR=" + t.TempDir()}, filepath.Join(root, "sdk", "rust", "packed.sh"), file, macros, edge)
 	d.say(name, "cargo build, its tool answered")
 }
 

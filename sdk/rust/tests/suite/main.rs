@@ -1,6 +1,7 @@
 //! What the shared suite, tests/suites/capability in the repository, does not check.
 
 mod asking;
+mod attribute;
 mod documents;
 mod resources;
 mod running;
