@@ -10,6 +10,8 @@ mod failure;
 mod feed;
 mod forms;
 mod handler;
+#[cfg(feature = "identity")]
+pub mod identity;
 mod log;
 mod official;
 mod page;
@@ -24,6 +26,9 @@ mod schema;
 mod serve;
 mod server;
 mod services;
+#[cfg(feature = "skills")]
+mod skillfolder;
+pub mod skills;
 mod template;
 pub mod testing;
 mod tools;

@@ -5,6 +5,7 @@ use crate::answers::Answers;
 use crate::failure::{Error, internal};
 use crate::rounds::plainly;
 use crate::server::{About, Server};
+use crate::skills::SkillProvider;
 use crate::types::{ResourceContents, ResourceInfo};
 use std::any::Any;
 use std::sync::Arc;
@@ -70,12 +71,14 @@ impl Watching {
 pub(crate) struct Provided {
     pub prefix: String,
     pub provider: Arc<dyn ResourceProvider>,
+    /// The same provider, if it has skills.
+    pub skills: Option<Arc<dyn SkillProvider>>,
     watching: Mutex<std::sync::Weak<Option<Watching>>>,
 }
 
 impl Provided {
-    pub fn new(prefix: &str, provider: Arc<dyn ResourceProvider>) -> Self {
-        Self { prefix: prefix.to_string(), provider, watching: Mutex::default() }
+    pub fn new(prefix: &str, provider: Arc<dyn ResourceProvider>, skills: Option<Arc<dyn SkillProvider>>) -> Self {
+        Self { prefix: prefix.to_string(), provider, skills, watching: Mutex::default() }
     }
 
     pub async fn list(&self, about: &About) -> Result<Vec<crate::contract::Resource>, Status> {
@@ -102,6 +105,6 @@ impl Provided {
 }
 
 /// A call without a client.
-fn no_call() -> Call {
+pub(crate) fn no_call() -> Call {
     Call::new(None, "", None, None, Answers::default())
 }

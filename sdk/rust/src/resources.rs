@@ -45,7 +45,7 @@ output! {
     Vec<ResourceContents>, contents, _mime_type => contents;
 }
 
-fn of_bytes(bytes: Vec<u8>, mime_type: &str) -> ResourceContents {
+pub(crate) fn of_bytes(bytes: Vec<u8>, mime_type: &str) -> ResourceContents {
     let text = if is_binary(mime_type) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) };
     text.map_or_else(|bytes| blob_contents("", mime_type, bytes), |text| text_contents("", mime_type, text))
 }

@@ -10,6 +10,7 @@ use crate::prompts::Prompt;
 use crate::providers::{Provided, ResourceProvider};
 use crate::registry::Registry;
 use crate::resources::{Resource, ResourceTemplate};
+use crate::skills::SkillProvider;
 use crate::tools::{Tool, ToolOutput};
 use crate::types::Icon;
 use serde_json::Value;
@@ -36,6 +37,8 @@ pub(crate) struct About {
     pub announced: Vec<Kind>,
     pub grace: Duration,
     pub mask_errors: bool,
+    #[cfg(feature = "identity")]
+    pub identity: Option<crate::identity::Identities>,
     pub log: Log,
 }
 
@@ -131,6 +134,13 @@ impl Server {
         mask_errors(mask: bool) => mask_errors = mask;
     }
 
+    /// Refuses work without an identity signed by the edge. Without it, the connection is trusted.
+    #[cfg(feature = "identity")]
+    pub fn identity(mut self, identities: crate::identity::Identities) -> Self {
+        self.about.identity = Some(identities);
+        self
+    }
+
     /// Announces a protocol extension by its id, with its settings, a JSON object.
     pub fn extension(mut self, id: impl Into<String>, settings: &Value) -> Self {
         self.about.extensions.insert(id.into(), settings.to_string());
@@ -207,7 +217,15 @@ impl Server {
     /// so does a longer prefix. A prefix that is empty, or has a provider already, is an error of `check` and of `serve`.
     #[track_caller]
     pub fn provide(self, prefix: &str, provider: impl ResourceProvider) -> Self {
-        let added = self.add_provider(Provided::new(prefix, Arc::new(provider)));
+        let added = self.add_provider(Provided::new(prefix, Arc::new(provider), None));
+        self.noted(added)
+    }
+
+    /// As `provide`, by a provider with skills, such as a [`SkillFolder`](crate::skills::SkillFolder).
+    #[track_caller]
+    pub fn provide_skills(self, prefix: &str, provider: impl SkillProvider) -> Self {
+        let provider = Arc::new(provider);
+        let added = self.add_provider(Provided::new(prefix, provider.clone(), Some(provider)));
         self.noted(added)
     }
 

@@ -24,7 +24,7 @@ impl BackendService for Service {
                 subscribe: true,
                 completion: templates.iter().any(|t| !t.completers.0.is_empty()),
                 uri_prefixes: providers.iter().map(|p| p.prefix.clone()).collect(),
-                directories: false,
+                directories: providers.iter().any(|p| p.skills.is_some()),
             }),
             prompts: announced(Kind::Prompts, !prompts.is_empty())
                 .then(|| PromptFeatures { list_changed: true, completion: prompts.iter().any(|p| !p.completers.0.is_empty()) }),

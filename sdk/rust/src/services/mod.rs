@@ -31,6 +31,16 @@ pub struct Service(pub Server);
 const MAX_SUGGESTIONS: usize = 100;
 
 impl Service {
+    /// Verifies the caller of work, if the server requires signed identities, and sets the principal of the call.
+    #[allow(clippy::unused_async)] // without the feature `identity`
+    async fn identify(&self, _metadata: &MetadataMap, _call: &Call) -> Result<(), Status> {
+        #[cfg(feature = "identity")]
+        if let Some(identities) = &self.0.about.identity {
+            _call.set_principal(identities.verify(_metadata, _call.id()).await?);
+        }
+        Ok(())
+    }
+
     /// Runs the completer of an argument; an argument without one has no suggestions. The request for a template has the fields of one for a prompt.
     async fn complete(
         &self, kind: &str, by: &Completers, r: CompletePromptRequest, metadata: &MetadataMap,
@@ -38,6 +48,7 @@ impl Service {
     ) -> Result<CompletePromptResponse, Status> {
         let Some(completer) = by.0.get(&r.argument_name) else { return Ok(CompletePromptResponse::default()) };
         let call = Call::new(r.context, "", work::deadline(metadata), None, Answers::default());
+        self.identify(metadata, &call).await?;
         let values = completer(call.clone(), r.argument_value, r.context_arguments);
         let what = format!("completion of {kind} {}", quote(&r.name));
         let run = plainly(&self.0.about, &what, &call, values, internal);

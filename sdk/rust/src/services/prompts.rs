@@ -27,7 +27,7 @@ impl PromptService for Service {
         let (metadata, _, r) = request.into_parts();
         let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
         let find = |call: &Call| (self.0.offers.prompts.find(&r.name)?.run)(call.clone(), &r.arguments);
-        self.work(format!("prompt {}", r.name), round, find, |e| Err(internal(e)))
+        self.work(format!("prompt {}", r.name), round, find, |e| Err(internal(e))).await
     }
 
     async fn complete_prompt(&self, request: Request<CompletePromptRequest>) -> Unary<CompletePromptResponse> {

@@ -3,15 +3,19 @@
 use super::work::{Message, Round};
 use super::{Service, Streaming, Unary, feed};
 use crate::Call;
+use crate::answers::Answers;
 use crate::contract::resource_service_server::ResourceService;
 use crate::contract::*;
-use crate::failure::{Failure, of_read, quote};
+use crate::failure::{Failure, internal, of_read, quote};
 use crate::handler::Work;
 use crate::page::page;
 use crate::resources::complete;
+use crate::rounds::plainly;
+use crate::skills::SkillProvider;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tonic::codegen::BoxStream;
+use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, async_trait};
 
 type Reader = Box<dyn FnOnce(Call) -> Result<Work<Vec<crate::ResourceContents>>, Failure> + Send>;
@@ -33,6 +37,18 @@ impl Service {
                 complete(call.uri(), "", contents)
             }))
         }))
+    }
+}
+
+impl Service {
+    /// Returns the skill provider of a URI, and the call with its caller; NOT_FOUND if there is none.
+    async fn skills_of(
+        &self, metadata: &MetadataMap, uri: &str, context: Option<RequestContext>,
+    ) -> Result<(Arc<dyn SkillProvider>, Call), Status> {
+        let call = Call::new(context, uri, super::work::deadline(metadata), None, Answers::default());
+        self.identify(metadata, &call).await?;
+        let provider = self.0.provider(uri).and_then(|p| p.skills.clone());
+        Ok((provider.ok_or_else(|| Failure::not_found("skill", uri).into_status())?, call))
     }
 }
 
@@ -70,7 +86,7 @@ impl ResourceService for Service {
             None => Err(Failure::not_found("resource", &r.uri)),
         };
         let uri = r.uri.clone();
-        self.work(format!("read of {}", quote(&r.uri)), round, find, move |e| Err(of_read(&uri, e)))
+        self.work(format!("read of {}", quote(&r.uri)), round, find, move |e| Err(of_read(&uri, e))).await
     }
 
     async fn complete_resource_template(
@@ -113,16 +129,46 @@ impl ResourceService for Service {
         feed(watch, event(Event::Started(WatchStarted {})), updated, hold)
     }
 
-    async fn list_skills(&self, _: Request<ListSkillsRequest>) -> Unary<ListSkillsResponse> {
-        Err(Status::unimplemented("there are no skills"))
+    async fn list_skills(&self, request: Request<ListSkillsRequest>) -> Unary<ListSkillsResponse> {
+        let (mut all, mut served) = (Vec::new(), false);
+        for p in self.0.providers() {
+            let Some(provider) = p.skills.clone() else { continue };
+            served = true;
+            let work = Box::pin(async move { provider.skills().await });
+            let found = plainly(&self.0.about, &format!("skills of {}", p.prefix), &crate::providers::no_call(), work, internal).await?;
+            all.extend(found.into_iter().map(crate::skills::Skill::into_wire));
+        }
+        if !served {
+            return Err(Status::unimplemented("there are no skills"));
+        }
+        let r = request.into_inner();
+        let (skills, next_page_token) = page(&all, |s| s, |s| &s.uri, &r.page_token, r.page_size)?;
+        Ok(Response::new(ListSkillsResponse { skills, next_page_token, cache: self.0.about.list_cache }))
     }
 
-    async fn get_skill(&self, _: Request<GetSkillRequest>) -> Unary<GetSkillResponse> {
-        Err(Status::unimplemented("there are no skills"))
+    async fn get_skill(&self, request: Request<GetSkillRequest>) -> Unary<GetSkillResponse> {
+        let (metadata, _, r) = request.into_parts();
+        let (provider, call) = self.skills_of(&metadata, &r.uri, r.context).await?;
+        let (uri, own) = (r.uri.clone(), call.clone());
+        let work = Box::pin(async move { provider.skill(own, &uri).await });
+        let what = format!("skill {}", quote(&r.uri));
+        let found = plainly(&self.0.about, &what, &call, work, |e| of_read(&r.uri, e)).await?;
+        let skill = found.ok_or_else(|| Failure::not_found("skill", &r.uri).into_status())?;
+        let cache = call.memory().cache;
+        Ok(Response::new(GetSkillResponse { skill: Some(skill.into_wire()), cache }))
     }
 
-    async fn list_resource_directory(&self, _: Request<ListResourceDirectoryRequest>) -> Unary<ListResourceDirectoryResponse> {
-        Err(Status::unimplemented("there are no directories"))
+    async fn list_resource_directory(&self, request: Request<ListResourceDirectoryRequest>) -> Unary<ListResourceDirectoryResponse> {
+        let (metadata, _, r) = request.into_parts();
+        let (provider, call) = self.skills_of(&metadata, &r.uri, r.context).await?;
+        let (uri, own) = (r.uri.clone(), call.clone());
+        let work = Box::pin(async move { provider.directory(own, &uri).await });
+        let what = format!("directory {}", quote(&r.uri));
+        let found = plainly(&self.0.about, &what, &call, work, |e| of_read(&r.uri, e)).await?;
+        let children = found.ok_or_else(|| Failure::not_found("directory", &r.uri).into_status())?;
+        let children: Vec<Resource> = children.into_iter().map(crate::ResourceInfo::into_wire).collect();
+        let (resources, next_page_token) = page(&children, |r| r, |r| &r.uri, &r.page_token, 0)?;
+        Ok(Response::new(ListResourceDirectoryResponse { resources, next_page_token }))
     }
 }
 

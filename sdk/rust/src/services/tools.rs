@@ -30,14 +30,15 @@ impl ToolService for Service {
         let (metadata, _, r) = request.into_parts();
         let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
         let find = |call: &Call| self.0.offers.tools.find(&r.name)?.run(call.clone(), &r.arguments_json);
-        self.work(format!("tool {}", r.name), round, find, plain_error)
+        self.work(format!("tool {}", r.name), round, find, plain_error).await
     }
 
     async fn cancel_call(&self, request: Request<CancelCallRequest>) -> Unary<CancelCallResponse> {
-        let r = request.into_inner();
+        let (metadata, _, r) = request.into_parts();
         if let Some(cancel) = self.0.offers.tools.get(&r.name).and_then(|t| t.cancel.clone()) {
             let answers = Answers::new(Vec::new(), &r.state).map_err(Failure::into_status)?;
             let call = Call::new(r.context, "", None, None, answers);
+            self.identify(&metadata, &call).await?;
             let what = format!("cancellation of tool {}", r.name);
             plainly(&self.0.about, &what, &call, cancel(call.clone()), internal).await?;
         }

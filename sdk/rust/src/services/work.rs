@@ -100,20 +100,21 @@ pub(crate) struct Round<'a> {
 
 impl Service {
     /// Runs one round in a task of its own, which ends with the stream. `what` names it, as `tool greet`; `find` returns the work.
-    pub(crate) fn work<M: Message>(
-        &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
+    pub(crate) async fn work<M: Message>(
+        &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure> + Send,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
     ) -> Streaming<M> {
         let events = Arc::new(Events::default());
         let (service, method) = M::METHOD;
         let span = crate::trace::span(service, method, round.metadata);
-        let begun = Answers::new(round.responses, &round.state).and_then(|answers| {
-            let deadline = deadline(round.metadata);
-            let call = Call::new(round.context, round.uri, deadline, Some(events.clone()), answers);
-            Ok((find(&call)?, call))
-        });
-        let (work, call) = match begun {
-            Ok(begun) => begun,
+        let (answers, invalid) = match Answers::new(round.responses, &round.state) {
+            Ok(answers) => (answers, None),
+            Err(failure) => (Answers::default(), Some(failure)),
+        };
+        let call = Call::new(round.context, round.uri, deadline(round.metadata), Some(events.clone()), answers);
+        self.identify(round.metadata, &call).await?;
+        let work = match invalid.map_or_else(|| find(&call), Err) {
+            Ok(work) => work,
             Err(failure) => {
                 let message = M::failure(failure.into_wire());
                 return Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))));

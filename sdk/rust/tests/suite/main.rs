@@ -3,9 +3,13 @@
 mod asking;
 mod attribute;
 mod documents;
+#[cfg(feature = "identity")]
+mod identity;
 mod resources;
 mod running;
 mod serving;
+#[cfg(feature = "skills")]
+mod skills;
 mod tools;
 
 use std::time::Duration;
