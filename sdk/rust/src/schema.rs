@@ -132,6 +132,15 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Er
     })
 }
 
+/// Returns the error of reading JSON as a type, after the path of the member; `None` if there is no error with a path.
+pub(crate) fn at_member<T: DeserializeOwned>(text: &str) -> Option<String> {
+    let e = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text)).err()?;
+    let (path, e) = (e.path().to_string(), e.into_inner());
+    let place = format!(" at line {} column {}", e.line(), e.column());
+    let message = e.to_string();
+    (path != ".").then(|| format!("{path}: {}", message.strip_suffix(&place).unwrap_or(&message)))
+}
+
 /// Converts numbers without a fraction into integers.
 fn whole(value: &mut Value) {
     match value {

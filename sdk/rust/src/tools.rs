@@ -8,7 +8,7 @@ use crate::handler::{Handler, Work, outputs};
 use crate::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -184,7 +184,7 @@ pub struct Tool {
     pub(crate) cancel: Option<Cancel>,
     /// The names of the arguments, if others are refused.
     arguments: Option<Vec<String>>,
-    /// What is wrong with the types.
+    /// Why the types cannot be served.
     mistake: Option<String>,
 }
 
@@ -219,7 +219,7 @@ impl Tool {
     /// Begins a call with arguments as JSON; INVALID_ARGUMENT if they do not fit.
     pub(crate) fn run(&self, call: Call, text: &str) -> Result<Work<CallToolResult>, Failure> {
         if let Some(known) = &self.arguments {
-            // What is no object is refused by the handler's types.
+            // A value that is no object is refused when it is read.
             let given: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
             schema::refuse_unknown(given.keys(), known).map_err(|e| Failure::new(Reason::InvalidArgument, e))?;
         }
@@ -325,13 +325,13 @@ impl Tool {
     }
 }
 
-/// Reads arguments: a JSON object of the type's.
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+/// Reads arguments, a JSON object. An error names the member.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     if text.trim_start().starts_with('{') {
-        return schema::parse(text);
+        return schema::parse(text).map_err(|e| schema::at_member::<T>(text).unwrap_or_else(|| e.to_string()));
     }
-    serde_json::from_str::<IgnoredAny>(text)?;
-    Err(serde_json::Error::custom("they must be a JSON object"))
+    serde_json::from_str::<IgnoredAny>(text).map_err(|e| e.to_string())?;
+    Err("they must be a JSON object".to_string())
 }
 
 /// Converts an error without a reason: the model sees it.

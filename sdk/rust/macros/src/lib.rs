@@ -188,3 +188,34 @@ fn documentation(attributes: &[Attribute]) -> String {
     });
     lines.collect::<Vec<_>>().join("\n").trim().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::generate;
+
+    fn refused(attribute: &str, function: &str) -> String {
+        let generated = syn::parse_str(attribute).and_then(|options| generate(options, &syn::parse_str(function)?));
+        generated.map(|code| panic!("{function} became {code}")).unwrap_or_else(|e: syn::Error| e.to_string())
+    }
+
+    #[test]
+    fn mistakes_say_what_to_write() {
+        for (attribute, function, says) in [
+            ("annotations(read_only_hint = true)", "async fn a() {}", "write read_only, idempotent"),
+            ("meta = x", "async fn a() {}", "there is no option `meta`, only name, title, description"),
+            ("name = 1", "async fn a() {}", "expected string literal"),
+            ("", "async fn a(a: i32, b: i32) {}", "arguments are the members of one struct"),
+            ("", "async fn a(name: String) {}", "arguments are the members of one struct"),
+            ("", "async fn a(name: &str) {}", "arguments are the members of one struct"),
+            ("", "async fn a(a: A, b: B) {}", "arguments are the members of one struct"),
+            ("", "async fn a(a: (A, B)) {}", "arguments are a struct that derives serde::Deserialize"),
+            ("", "async fn a(a: A, call: Call) {}", "the Call is the first parameter"),
+            ("", "async fn a(context: RequestContext<RoleServer>) {}", "there is no RequestContext here; take `call: Call`"),
+            ("", "async fn a(&mut self) {}", "a tool takes &self"),
+            ("", "async fn a<T>(a: T) {}", "no generic parameters"),
+        ] {
+            let text = refused(attribute, function);
+            assert!(text.contains(says), "{function}: {text}");
+        }
+    }
+}

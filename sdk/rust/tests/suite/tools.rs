@@ -111,7 +111,7 @@ async fn schemas_of_arguments_have_no_references_and_no_forms_at_the_root() {
     assert!(schema["oneOf"].is_null() && schema["properties"]["_side"]["type"] == "number", "{schema}");
     assert_eq!(schema["properties"]["kind"]["anyOf"].as_array().unwrap().len(), 2, "{schema}");
     let inner = &schema["properties"]["_term"]["anyOf"][1]["properties"]["_of"]["items"];
-    assert_eq!(*inner, json!({"description": "a Term as above"}), "what is not always an object is anything");
+    assert_eq!(*inner, json!({"description": "a Term as above"}), "a type that is not always an object is any value");
 }
 
 #[tokio::test]
@@ -121,9 +121,10 @@ async fn bad_arguments_never_reach_a_handler() {
     let cases = [
         (json!([]), "must be a JSON object"),
         (json!({"name": "x"}), "missing field `count`"),
-        (json!({"name": 7, "count": 1}), "expected a string"),
+        (json!({"name": 7, "count": 1}), "the arguments do not fit: name: invalid type: integer `7`, expected a string"),
         (json!({"name": "x", "count": 1.5}), "invalid type: floating point"),
-        (json!({"name": "x", "count": -1}), "invalid value: integer `-1`"),
+        (json!({"name": "x", "count": -1}), "count: invalid value: integer `-1`"),
+        (json!({"name": "x", "count": 1, "parent": {"name": "y", "count": "z"}}), "parent.count: invalid type: string"),
     ];
     for (arguments, says) in cases {
         let failure = client.call_tool("t", arguments.clone()).await.unwrap().failure.unwrap();
@@ -268,7 +269,7 @@ async fn mistakes_are_found_when_defined() {
 }
 
 #[tokio::test]
-async fn what_is_known_of_a_call() {
+async fn a_call_knows_its_request() {
     let s = server().tool("t", "", |call: Call| async move {
         call.defer();
         call.defer();
