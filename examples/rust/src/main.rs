@@ -57,7 +57,7 @@ struct Guest {
 }
 
 async fn brew(call: Call, order: Order) -> Json<Brewed> {
-    // The first round ends here: the user is asked, and the function runs again with the answer.
+    // The first round ends here; the function runs again with the answer of the user.
     let name = TEAS[order.tea as usize].0;
     let cups = match call.ask::<Cups>("cups", format!("How many cups of {name}?")).await {
         Ok(answer) => answer.cups,

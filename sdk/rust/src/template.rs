@@ -1,9 +1,9 @@
-//! URI templates (RFC 6570), read backwards: the variables of a URI.
+//! URI templates (RFC 6570): the variables of a URI.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::collections::HashMap;
 
-/// The characters of ASCII that a URI must have escaped.
+/// The ASCII characters that a URI must escape.
 const FOREIGN: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
 
 /// A template of the levels 1 to 3: expressions with all operators, without the modifiers `*` and `:`.
@@ -13,13 +13,13 @@ pub(crate) struct Template {
     pub variables: Vec<String>,
 }
 
-/// A literal, which is all before and has no name, or a variable.
+/// A literal, which has a prefix and no name, or a variable.
 #[derive(Default)]
 struct Part {
-    /// The spellings of what the part begins with, of which a URI has one.
+    /// The spellings of the prefix, of which a URI has one.
     before: Vec<String>,
     name: String,
-    /// What a value may have beside letters and digits.
+    /// The characters of a value beside letters and digits.
     marks: String,
     may_lack: bool,
 }
@@ -29,16 +29,16 @@ impl Part {
         !self.name.is_empty() && (c.is_ascii_alphanumeric() || self.marks.as_bytes().contains(&c))
     }
 
-    /// Where the value begins, if the part is at a position.
+    /// Returns where the value begins if the part is at a position; `None` if it is not.
     fn start(&self, uri: &[u8], at: usize) -> Option<usize> {
         self.before.iter().find(|before| uri[at..].starts_with(before.as_bytes())).map(|before| at + before.len())
     }
 }
 
 impl Template {
-    /// An error when it is no such template.
+    /// Parses a template; an error if it is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
-        // Between literals, which have no braces, one stands for each expression: a scheme and a host are known in the whole only.
+        // A brace stands for each expression, as literals have none: scheme and host are only known in the whole.
         let (mut literals, mut expressions, mut rest) = (String::new(), Vec::new(), text);
         while let Some(open) = rest.find(['{', '}']) {
             let closed = rest[open..].strip_prefix('{').and_then(|e| e.split_once('}'));
@@ -58,9 +58,9 @@ impl Template {
         Ok(template)
     }
 
-    /// The variables of a URI in any spelling, decoded (what is not UTF-8 then becomes U+FFFD), without those that it leaves out; `None`: it does not match.
-    /// Each value is the longest, from the left, with which the rest matches, as in the other libraries. A URI that matches as it is spelled has the
-    /// values of that. Takes time in proportion to the URI's length.
+    /// Returns the variables of a URI in any spelling, decoded (invalid UTF-8 becomes U+FFFD), without missing ones; `None` if it does not match.
+    /// Each value is the longest, from the left, with which the rest matches, as in the other libraries. If the URI matches as it is spelled, the
+    /// values are of that spelling. The time is linear in the length of the URI.
     pub fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
         uri.split('%').skip(1).all(|behind| escape(behind).is_some()).then_some(())?;
         self.find(uri).or_else(|| self.find(&settled(uri)))
@@ -69,9 +69,9 @@ impl Template {
     fn find(&self, uri: &str) -> Option<HashMap<String, String>> {
         let (text, places) = (uri.as_bytes(), 0..=uri.len());
         self.parts[0].start(text, 0)?; // most URIs differ here
-        // By position: whether the parts behind match from there on.
+        // By position: whether the later parts match from there.
         let mut fits: Vec<bool> = places.clone().map(|at| at == uri.len()).collect();
-        // By part, from the last, and position: how far the longest value from there on goes so that what is behind fits.
+        // By part, from the last, and position: the end of the longest value from there with which the later parts match.
         let mut ends = Vec::new();
         for part in self.parts.iter().rev() {
             let mut longest: Vec<Option<usize>> = vec![None; uri.len() + 1];
@@ -91,7 +91,7 @@ impl Template {
                 at = end;
             }
         }
-        found.remove("").map(|_| found) // which the literals have
+        found.remove("").map(|_| found) // the name of literals
     }
 
     /// Adds the variables of an expression.
@@ -116,10 +116,10 @@ impl Template {
             let before = if i == 0 { first } else { between };
             let before = if named { format!("{before}{name}=") } else { before.to_string() };
             self.parts.push(Part {
-                // The first of a query that is there begins with the question mark.
+                // The first present variable of a query begins with the question mark.
                 before: vec![before.replace('&', "?"), before],
                 name: name.to_string(),
-                // Commas and dots belong to a list's value, but where they end it.
+                // A value of a list may contain commas and dots, unless they end it.
                 marks: if names.peek().is_some() { marks.replace(between, "") } else { marks.to_string() },
                 may_lack: named || !first.is_empty() || i > 0,
             });
@@ -129,15 +129,15 @@ impl Template {
     }
 }
 
-/// The scheme of a URI; empty: it has none, and is not absolute.
+/// Returns the scheme of a URI; empty if it has none and is not absolute.
 pub(crate) fn scheme(uri: &str) -> &str {
     let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
     if scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(plain) { scheme } else { "" }
 }
 
-/// A URI with its scheme, and for http, https and file its host, in lower case, without escapes of unreserved characters, and with capitals in
-/// all others (RFC 3986, section 6.2.2).
+/// Returns a URI in its normal form (RFC 3986, section 6.2.2): its scheme, and for http, https and file its host, in lower case, unreserved
+/// characters without escapes, and escapes in capitals.
 fn settled(uri: &str) -> String {
     let scheme = scheme(uri).to_ascii_lowercase();
     let rest = &uri[scheme.len()..];
@@ -163,7 +163,7 @@ fn unescaped(text: &str) -> String {
     out
 }
 
-/// The byte that is escaped by what is behind a percent sign; `None`: that is no escape.
+/// Returns the byte of the escape after a percent sign; `None` if it is no escape.
 fn escape(behind: &str) -> Option<u8> {
     let hex = behind.get(..2).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
     u8::from_str_radix(hex, 16).ok()

@@ -39,7 +39,7 @@ pub fn add(server: Server) -> Server {
     };
     let arguments = Prompt::new("test_prompt_with_arguments", "A text with two arguments", two).title("Prompt with arguments");
     let resource = Prompt::new("test_prompt_with_embedded_resource", "An embedded resource and a text", embedding);
-    let asking = Prompt::new("test_input_required_result_prompt", "A text that the user is asked about first", ask);
+    let asking = Prompt::new("test_input_required_result_prompt", "A text with an answer of the user", ask);
     server
         .with(Prompt::new("test_simple_prompt", "A text", simple).title("Simple prompt"))
         .with(arguments.complete("arg1", ["paris", "park", "party"]).complete("arg2", ["london", "lisbon"]))

@@ -86,5 +86,5 @@ pub fn add(server: Server) -> Server {
         .with(static_binary.title("Static binary").description("A picture that never changes").mime_type("image/png"))
         .provide(WATCHED, Watched { began: Instant::now() })
         .with(template.title("Template").description("Data about an id").mime_type("application/json").complete("id", ["1", "12", "123"]))
-        .with(asking.title("Asking read").description("A text that the user is asked for when it is read").mime_type("text/plain"))
+        .with(asking.title("Asking read").description("A text from the user at each read").mime_type("text/plain"))
 }

@@ -1,5 +1,5 @@
-//! Writes src/gen of the library from proto/: the stubs, and the descriptors that reflection answers with. With --check it changes nothing,
-//! and fails when they are not current.
+//! Writes src/gen of the library from proto/: the stubs, and the descriptors for reflection. With --check it changes nothing,
+//! and fails if they are not current.
 
 use prost::Message;
 use std::{env, fs, path::Path, process::exit};

@@ -91,8 +91,8 @@ async fn uri_templates_have_the_values_that_all_libraries_agree_on() {
     let vectors: Vec<Vector> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert!(!vectors.is_empty());
     for Vector { template, uris } in vectors {
-        let told = |values: BTreeMap<String, String>| async move { json!(values).to_string() };
-        let s = server().with(ResourceTemplate::new(&template, "t", told));
+        let values = |values: BTreeMap<String, String>| async move { json!(values).to_string() };
+        let s = server().with(ResourceTemplate::new(&template, "t", values));
         for (uri, want) in uris {
             let got = read(&s, &uri).await.ok().map(|contents| serde_json::from_str(text(&contents)).unwrap());
             assert_eq!(got, want, "{template} of {uri}");
@@ -269,13 +269,13 @@ async fn a_provider_is_watched_while_anyone_watches() {
     s.close();
     while next(&mut all).await.is_ok_and(|uri| uri.starts_with("shelf://")) {}
     drop(all);
-    until("nobody watches", || shelf.watches.load(Ordering::SeqCst) == 0).await;
+    until("the watch ended", || shelf.watches.load(Ordering::SeqCst) == 0).await;
     assert!(watch(&s, "other://").await.is_ok());
     assert_eq!(watch(&s, "other://x").await.err().unwrap().code(), Code::NotFound);
 }
 
 #[tokio::test]
-async fn a_provider_that_fails_tells_why_but_for_panics() {
+async fn a_provider_that_fails_says_why_unless_it_panics() {
     use contract::resource_service_server::ResourceService;
     let s = server().provide("shelf://", Shelf { fails: true, ..Shelf::default() });
     let status = Service(s.clone()).list_resources(Request::new(Default::default())).await.unwrap_err();

@@ -57,14 +57,14 @@ impl Drop for Ends {
 
 #[tokio::test]
 async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
-    let (ends, told) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
-    let (dropped, elsewhere) = (ends.clone(), told.clone());
+    let (ends, notified) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let (dropped, elsewhere) = (ends.clone(), notified.clone());
     let s = server().tool("waits", "", move |call: Call| {
-        let (ends, told) = (Ends(dropped.clone()), elsewhere.clone());
+        let (ends, notified) = (Ends(dropped.clone()), elsewhere.clone());
         tokio::spawn(async move {
             call.cancelled().await;
             assert!(call.is_cancelled());
-            told.fetch_add(1, Ordering::SeqCst);
+            notified.fetch_add(1, Ordering::SeqCst);
         });
         async move {
             let _ends = ends;
@@ -77,12 +77,12 @@ async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
     tokio::task::yield_now().await;
     assert_eq!(ends.load(Ordering::SeqCst), 0);
     drop(stream);
-    until("it is dropped", || ends.load(Ordering::SeqCst) == 1 && told.load(Ordering::SeqCst) == 1).await;
+    until("it is dropped", || ends.load(Ordering::SeqCst) == 1 && notified.load(Ordering::SeqCst) == 1).await;
     let mut timed = request("waits");
     timed.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
     let mut stream = service.call_tool(timed).await.unwrap().into_inner();
     assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
-    until("it is dropped", || ends.load(Ordering::SeqCst) == 2 && told.load(Ordering::SeqCst) == 2).await;
+    until("it is dropped", || ends.load(Ordering::SeqCst) == 2 && notified.load(Ordering::SeqCst) == 2).await;
     for endless in ["18446744073709551615H", "", "é", "S", "xS"] {
         let mut timed = request("no_such_tool");
         timed.metadata_mut().insert("grpc-timeout", tonic::metadata::MetadataValue::try_from(endless.as_bytes()).unwrap());
@@ -93,9 +93,9 @@ async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_cancelled_task_is_told() {
-    let told = Arc::new(AtomicU32::new(0));
-    let by = told.clone();
+async fn a_cancelled_task_is_notified() {
+    let notified = Arc::new(AtomicU32::new(0));
+    let by = notified.clone();
     let tool = Tool::new("t", "", |call: Call| async move { call.open_url("k", "", "https://example.com").await });
     let s = server().with(tool.on_cancel(move |call: Call| {
         by.store(u32::from(call.state().map_or(0, |s| s[0])), Ordering::SeqCst);
@@ -108,12 +108,12 @@ async fn a_cancelled_task_is_told() {
     let state = Client::new(&ask).call_tool("t", json!({})).await.unwrap().state;
     let client = Client::new(&s);
     client.cancel("t", &state).await.unwrap();
-    assert_eq!(told.load(Ordering::SeqCst), 7);
+    assert_eq!(notified.load(Ordering::SeqCst), 7);
     assert_eq!(client.cancel("t", b"x").await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test]
-async fn the_trace_of_the_edge_goes_on() {
+async fn the_trace_of_the_edge_is_continued() {
     let s = server().tool("t", "", || async {
         tokio::task::yield_now().await;
         opentelemetry::Context::current().span().span_context().trace_id().to_string()

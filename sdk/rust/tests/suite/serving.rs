@@ -62,7 +62,7 @@ async fn it_is_healthy_until_it_stops_and_ends_its_feeds() {
 }
 
 #[tokio::test]
-async fn a_unix_socket_that_nobody_serves_is_replaced() {
+async fn an_unused_unix_socket_is_replaced() {
     let path = std::env::temp_dir().join(format!("mcpedge-rust-{}.sock", std::process::id()));
     let address = format!("unix:{}", path.display());
     let first = Listener::bind(&address).await.unwrap();
