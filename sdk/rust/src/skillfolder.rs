@@ -58,8 +58,13 @@ struct Folder {
     root: PathBuf,
     prefix: String,
     log: Log,
-    /// By name: the size and the time of the last change of which the digest is.
-    digests: Mutex<HashMap<String, (u64, Option<SystemTime>, [u8; 32])>>,
+    digests: Mutex<HashMap<String, Digest>>,
+}
+
+/// The SHA-256 of a file, and the size and the time of the last change to which it belongs.
+struct Digest {
+    version: (u64, Option<SystemTime>),
+    sha256: [u8; 32],
 }
 
 /// The directories with a SKILL.md, and the files in and below them.
@@ -146,14 +151,14 @@ impl Folder {
     fn file(&self, name: &str) -> Result<SkillFile, Error> {
         let stat = fs::metadata(self.root.join(name))?;
         let version = (stat.len(), stat.modified().ok());
-        let known = lock(&self.digests).get(name).filter(|d| (d.0, d.1) == version).map(|d| d.2);
+        let known = lock(&self.digests).get(name).filter(|d| d.version == version).map(|d| d.sha256);
         let sha256 = match known {
             Some(known) => known,
             None => {
-                let mut sum = [0; 32];
-                sum.copy_from_slice(digest(&SHA256, &self.bytes(name)?).as_ref());
-                lock(&self.digests).insert(name.to_string(), (version.0, version.1, sum));
-                sum
+                let mut sha256 = [0; 32];
+                sha256.copy_from_slice(digest(&SHA256, &self.bytes(name)?).as_ref());
+                lock(&self.digests).insert(name.to_string(), Digest { version, sha256 });
+                sha256
             }
         };
         Ok(SkillFile { uri: self.uri(name), sha256, size: i64::try_from(version.0)? })

@@ -179,7 +179,7 @@ pub enum AskedQuestion {
         message: String,
         url: String,
     },
-    Sampling(CreateMessage),
+    Sampling(Box<CreateMessage>),
     Roots,
     /// That of `raw_question`.
     Raw(Value),
@@ -191,7 +191,7 @@ fn asked(r: InputRequest) -> Asked {
     let question = match r.request {
         Some(R::ElicitForm(f)) => AskedQuestion::Form { message: f.message, schema: json(&f.requested_schema_json) },
         Some(R::ElicitUrl(u)) => AskedQuestion::Url { message: u.message, url: u.url },
-        Some(R::CreateMessage(m)) => AskedQuestion::Sampling(CreateMessage::from_wire(m)),
+        Some(R::CreateMessage(m)) => AskedQuestion::Sampling(Box::new(CreateMessage::from_wire(m))),
         Some(R::ListRoots(_)) => AskedQuestion::Roots,
         Some(R::RawJson(text)) => AskedQuestion::Raw(json(&text)),
         None => AskedQuestion::Raw(Value::Null),
