@@ -1,6 +1,6 @@
 import { Answers, wireDuration } from "./answers.js";
 import { Asking, naming, Unwinding } from "./asked.js";
-import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf } from "./failure.js";
+import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf, statusOf } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
 import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
@@ -14,10 +14,13 @@ import {
   Question,
   type Root,
   sampling,
+  Unanswered,
 } from "./questions.js";
 import { mustBeOneOf, mustKnow } from "./options.js";
+import { capabilitiesOf, principalOf } from "./received.js";
 import type { SamplingRequest, SamplingResult } from "./sampling.js";
 import type { Infer } from "./schema.js";
+import type { ClientCapabilities, Implementation, Principal } from "./types.js";
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
@@ -93,11 +96,11 @@ export class Call {
   /** 1 for the first round, and one more after each set of answers. */
   readonly round: number;
   /** The caller. An empty subject means anonymous. */
-  readonly principal: common.Principal;
+  readonly principal: Principal;
   /** The name and version that the client reports, for display only. */
-  readonly clientInfo: common.Implementation | undefined;
+  readonly clientInfo: Implementation | undefined;
   /** The questions that the client supports. No check is needed before asking; check it to choose another way. */
-  readonly clientCapabilities: common.ClientCapabilities;
+  readonly clientCapabilities: ClientCapabilities;
 
   readonly #context: common.RequestContext;
   readonly #emit: Sink["emit"];
@@ -116,8 +119,8 @@ export class Call {
     this.#emit = sink.emit;
     ({ signal: this.signal, deadline: this.deadline } = sink);
     ({ callId: this.id, attempt: this.attempt, round: this.round, clientInfo: this.clientInfo } = context);
-    this.principal = context.principal ?? common.Principal.create();
-    this.clientCapabilities = context.clientCapabilities ?? common.ClientCapabilities.create();
+    this.principal = principalOf(context.principal);
+    this.clientCapabilities = capabilitiesOf(context.clientCapabilities);
     this.#answers = new Answers(answers, state);
   }
 
@@ -126,8 +129,8 @@ export class Call {
    * of this backend does not name it.
    */
   claim(name: string): unknown {
-    const { claimsJson } = this.principal;
-    return Object.hasOwn(claimsJson, name) ? JSON.parse(claimsJson[name]!) : undefined;
+    const { claims } = this.principal;
+    return Object.hasOwn(claims, name) ? claims[name] : undefined;
   }
 
   /** `_meta` of the client's request. */
@@ -151,6 +154,11 @@ export class Call {
   /** The state of setState or of a checkpoint in an earlier round or run; undefined in the first. */
   get state(): Uint8Array | undefined {
     return this.#answers.state;
+  }
+
+  /** @internal The state of a call as the edge keeps it, for the kit for tests. */
+  static memoryOf(state: Uint8Array): Buffer {
+    return new Answers().memory(true, state);
   }
 
   /** Stores bytes for the next round, if there is one. State and answers together are limited to 64 KiB. */
@@ -190,7 +198,7 @@ export class Call {
   wantsLog(level: LogLevel): boolean {
     mustBeOneOf("the level of a log message", level, levels);
     const wanted = this.#context.logLevel;
-    return this.#emit !== undefined && wanted > 0 && wireLevel(level) >= wanted;
+    return this.#emit !== undefined && wanted > 0 && levelNumber(level) >= wanted;
   }
 
   /**
@@ -216,7 +224,7 @@ export class Call {
     } catch (error) {
       dataJson = encodeJson(`log data that is not JSON: ${messageOf(error)}`);
     }
-    this.#emit?.({ log: { level: wireLevel(level), logger, dataJson, metaJson: "" } });
+    this.#emit?.({ log: { level: levelNumber(level), logger, dataJson, metaJson: "" } });
   }
 
   /** The id of the call's task; undefined if the call is no task, or not yet. */
@@ -304,12 +312,13 @@ export class Call {
    * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway, and a Failure when the handler
    * returned without waiting for an answer.
    */
-  end(ended: PromiseSettledResult<unknown>): WireInputRequired | undefined {
+  end(ended: PromiseSettledResult<unknown>, maskErrors = false): WireInputRequired | undefined {
     this.#over = true;
     this.#asking.end();
     const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
     const unwound = this.#asking.unwound; // what is thrown then is of a catch that took the unwinding for something else
-    if (ended.status === "rejected" && isFault(thrown) && !this.signal.aborted && !unwound) throw thrown;
+    const hidden = isFault(thrown) || (maskErrors && isPlain(thrown));
+    if (ended.status === "rejected" && hidden && !this.signal.aborted && !unwound) throw thrown;
     if (unwound && this.#answers.missing.size > 0) {
       return this.#answers.required([...this.#answers.missing.values()]);
     }
@@ -320,6 +329,12 @@ export class Call {
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);
   }
+}
+
+/** isPlain reports whether an error has no reason that may be shown where errors are masked. */
+function isPlain(thrown: unknown): boolean {
+  const reasoned = thrown instanceof Failure || thrown instanceof Unanswered || thrown instanceof InputRequired;
+  return !reasoned && !statusOf(thrown);
 }
 
 /** Members of the official SDK's `extra` that a Call does not have: what to write instead. */
@@ -345,7 +360,11 @@ for (const [name, instead] of Object.entries(foreign)) {
   });
 }
 
-const wireLevel = (level: LogLevel): common.LogLevel => levels.indexOf(level) + 1;
+/** levelNumber returns a level as the contract has it. */
+export const levelNumber = (level: LogLevel): common.LogLevel => levels.indexOf(level) + 1;
+
+/** logLevelOf converts a level of the contract. */
+export const logLevelOf = (level: common.LogLevel): LogLevel => levels[level - 1] ?? "info";
 
 export function cacheHint(ttl: number, shared = false): common.CacheHint {
   const scope = shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE;

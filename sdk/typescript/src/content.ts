@@ -3,21 +3,7 @@ import { ContentBlock, Resource as WireResource, ResourceContents as WireContent
 import { encodeObject, Failure } from "./failure.js";
 import { quoted } from "./options.js";
 import { unlessThrown } from "./schema.js";
-
-/** The author of a message. MCP: Role. */
-export type Role = "user" | "assistant";
-
-/** Raw bytes: a Buffer is one. */
-export type Bytes = Uint8Array;
-
-/** Raw bytes, or their base64, as the official SDK has them. */
-export type Encoded = Bytes | string;
-
-/** An image a client may show. MCP: Icon. */
-export type Icon = Pick<wire.Icon, "src"> & Partial<wire.Icon>;
-
-/** How a client should use an object; the priority is from 0 (optional) to 1 (required). MCP: Annotations. */
-export type Annotations = Partial<Omit<wire.Annotations, "audience">> & { audience?: Role[] };
+import type { Annotations, Encoded, Icon, Role } from "./types.js";
 
 /** Members that MCP and the contract represent differently. */
 interface Extras {

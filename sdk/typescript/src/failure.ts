@@ -75,6 +75,12 @@ export function wireFailure({ reason, message, options: { data, scopes = [] } }:
   }
 }
 
+/** reasonOf returns the name of a reason of the contract. */
+export function reasonOf(reason: FailureReason): Reason {
+  const found = Object.entries(reasons).find(([, [known]]) => known === reason);
+  return found ? (found[0] as Reason) : "Internal";
+}
+
 /** A failure as a gRPC status, for unary RPCs. */
 export function failureStatus(f: { reason: FailureReason; message: string }): Status {
   const found = Object.values(reasons).find(([reason]) => reason === f.reason);

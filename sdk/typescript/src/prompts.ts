@@ -1,13 +1,14 @@
 import { ArgumentsOf } from "./arguments.js";
 import type { Call } from "./call.js";
 import { checkCompleters, type Completers, enumerated } from "./completion.js";
-import { type Content, described, type Role, type Shown, text, wireContent, wireRole } from "./content.js";
+import { type Content, described, type Shown, text, wireContent, wireRole } from "./content.js";
 import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { GetPromptResult as WireResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
 import { type Official, strayMember, wrongType } from "./official.js";
 import { mustKnow, type Names } from "./options.js";
 import type { Entry } from "./registry.js";
 import type { JsonSchema, MaybeSchema, Schema } from "./schema.js";
+import type { Role } from "./types.js";
 
 /** One turn of a prompt; a string is text. MCP: PromptMessage. */
 export interface PromptMessage {

@@ -1,11 +1,15 @@
 import type { Call } from "./call.js";
-import type { Bytes, Resource } from "./content.js";
+import type { Resource } from "./content.js";
 import { type Awaitable, Failure } from "./failure.js";
-import type * as wire from "./gen/mcpedge/v1/resources.js";
 import { readBy, type ReadOutput } from "./resources.js";
+import type { Bytes } from "./types.js";
 
 /** One file of a skill, at a URI below the directory of its SKILL.md, with the SHA-256 of its bytes: 32 bytes. */
-export type SkillFile = Pick<wire.SkillFile, "uri"> & { sha256: Bytes; size: number | bigint };
+export interface SkillFile {
+  uri: string;
+  sha256: Bytes;
+  size: number | bigint;
+}
 
 /** A directory of files with instructions for an agent (agentskills.io). */
 export interface Skill {

@@ -1,7 +1,8 @@
 import { type Awaitable, encodeObject } from "./failure.js";
 import { fitting, mustBeFlat } from "./forms.js";
 import type { InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
-import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
+import { samplingResultOf } from "./received.js";
+import { type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
 import { type Infer, jsonSchema, type JsonSchema, parsed, type Schema, schemaText, valid } from "./schema.js";
 
 /** The user gave no answer: Declined or Dismissed. */
@@ -47,15 +48,16 @@ function fit<T>(part: T | undefined): T {
 
 /** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
 export class Question<T> {
+  /** The type of the answer, for the compiler alone. */
+  declare readonly "~answer": T;
   /** @internal */ readonly request: InputRequest;
+  /** @internal Rejects with Unanswered or with Unfit. */
+  readonly parse: (response: InputResponse) => Awaitable<T>;
 
-  /** @internal parse rejects with Unanswered or with Unfit. */
-  constructor(
-    key: string,
-    asked: Partial<InputRequest>,
-    readonly parse: (response: InputResponse) => Awaitable<T>,
-  ) {
+  /** @internal */
+  constructor(key: string, asked: Partial<InputRequest>, parse: (response: InputResponse) => Awaitable<T>) {
     this.request = { ...asked, key };
+    this.parse = parse;
   }
 
   /** @internal Whether an answer fits; that the user declined does. */
@@ -76,22 +78,20 @@ export type FormValue = string | number | boolean | string[] | undefined;
 export type FormSchema = Schema<FormValue | { [member: string]: FormValue }, any>;
 
 /**
- * Asks the user to fill in a form. What is no object is a form with one member, `answer`, whose value is the answer. Throws for
- * a form that no client can show: made where a module is loaded, a question is refused there.
+ * Asks the user to fill in a form. A schema that is not of an object makes a form with one member, named as the key, whose value is
+ * the answer. Throws for a form that no client can show; a question that is created when a module is loaded is refused at that time.
  */
 export function form<S extends FormSchema>(key: string, message: string, schema: S): Question<Infer<S>> {
   const owner = `question ${JSON.stringify(key)}`;
   const json = jsonSchema(owner, schema, "input");
   const whole = json.type === "object";
-  const asked = whole
-    ? { properties: {}, ...json }
-    : { type: "object", properties: { answer: json }, required: ["answer"] };
+  const asked = whole ? { properties: {}, ...json } : { type: "object", properties: { [key]: json }, required: [key] };
   mustBeFlat(owner, asked);
   return new Question(key, formOf(message, JSON.stringify(asked)), async (response) => {
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
     if (result.action === "cancel") throw new Dismissed();
-    return valid(schema, whole ? result.content : result.content?.answer, (issues) => new Unfit(issues));
+    return valid(schema, whole ? result.content : result.content?.[key], (issues) => new Unfit(issues));
   });
 }
 
@@ -115,9 +115,9 @@ export function openUrl(key: string, message: string, url: string): Question<Eli
 
 /** Asks the client's model. */
 export function sampling(key: string, request: SamplingRequest): Question<SamplingResult> {
-  return new Question(key, { createMessage: wireSampling(request) }, (response) => {
+  return new Question(key, { createMessage: wireSampling(`question ${JSON.stringify(key)}`, request) }, (response) => {
     if (!response.createMessage?.content.length) throw new Unfit();
-    return samplingResult(response.createMessage);
+    return samplingResultOf(response.createMessage);
   });
 }
 

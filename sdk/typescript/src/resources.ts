@@ -10,6 +10,7 @@ import { mustKnow, type Names, quoted } from "./options.js";
 import type { Entry, Work } from "./registry.js";
 import { type JsonSchema, type MaybeSchema, objectSchema, type Schema, valid } from "./schema.js";
 import { UriTemplate } from "./template.js";
+import type { Bytes } from "./types.js";
 
 /** What was read, in full, as the official SDK has it. MCP: ReadResourceResult. */
 export interface ReadResourceResult {
@@ -22,13 +23,7 @@ export interface ReadResourceResult {
  * both under the URI that was read. Nothing, as null is, is NOT_FOUND.
  */
 export type ReadOutput =
-  | string
-  | content.Bytes
-  | content.ResourceContents
-  | content.ResourceContents[]
-  | ReadResourceResult
-  | null
-  | undefined;
+  string | Bytes | content.ResourceContents | content.ResourceContents[] | ReadResourceResult | null | undefined;
 
 export type ReadHandler = (uri: string, call: Call) => Awaitable<ReadOutput>;
 /** The variables of a URI, decoded: as the variablesSchema has them, or each a string. */
@@ -148,7 +143,7 @@ function wholeOf(uri: string, mimeType: string | undefined, out: ReadOutput): Re
 }
 
 /** Text when the bytes are valid UTF-8 and the MIME type does not deny it, else a blob. */
-export function bytesContents(data: content.Bytes, mimeType = ""): content.ResourceContents {
+export function bytesContents(data: Bytes, mimeType = ""): content.ResourceContents {
   if (binaryType(mimeType) || !isUtf8(data)) return { blob: data, mimeType };
   return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(data), mimeType };
 }

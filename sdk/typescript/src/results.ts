@@ -70,10 +70,23 @@ function partsOf(owner: string, out: unknown, output: Output | undefined): Parts
   if (output) return { structuredContent: out ?? null };
   if (typeof out === "string") return { content: [text(out)] };
   if (isContent(out)) return { content: [out] };
-  if (!Array.isArray(out) || out.length === 0) return { structuredContent: out };
+  if (out === undefined || out === null) return {};
+  if (!Array.isArray(out)) throw new Failure("Internal", `${owner} returned ${kindOf(out)}`);
   if (out.every(isContent)) return { content: out };
-  if (!out.some(isContent)) return { structuredContent: out };
-  throw new Failure("Internal", `${owner} returned a list in which some are content: write text("…") for each text`);
+  throw new Failure(
+    "Internal",
+    `${owner} returned a list that is not all content: ${out.some(isContent) ? textEach : asValue}`,
+  );
+}
+
+const asValue = "for a value have an outputSchema, or return structured(…)";
+const textEach = 'write text("…") for each text';
+
+/** What a handler without an outputSchema returned that is no result, and what to write instead. */
+function kindOf(out: {}): string {
+  if (out instanceof Uint8Array) return "bytes: return image(data, mimeType), audio(…) or embed({ uri, blob })";
+  if (typeof out === "object") return `an object that is no result: ${asValue}`;
+  return `a ${typeof out}: return a string, as String(…); ${asValue}`;
 }
 
 const members = ["content", "structuredContent", "isError", "_meta"];

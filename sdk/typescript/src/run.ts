@@ -36,7 +36,11 @@ export type Plain<R> = (error: Error) => R;
 
 /** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
 export class Runner {
-  constructor(readonly log: Logger) {}
+  /** maskErrors hides the message of every error that has no reason. */
+  constructor(
+    readonly log: Logger,
+    readonly maskErrors = false,
+  ) {}
 
   /** One round of a request for what find finds; it may throw a Failure. */
   work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
@@ -75,7 +79,7 @@ export class Runner {
     try {
       const call = new Call(context, sink, inputResponses, state);
       const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
-      const inputRequired = call.end(ended);
+      const inputRequired = call.end(ended, this.maskErrors);
       if (inputRequired) return { inputRequired };
       return { result: ended.status === "fulfilled" ? ended.value : failed(ended.reason, call) };
     } catch (thrown) {

@@ -1,16 +1,8 @@
-import {
-  type BasicContent,
-  type Bytes,
-  type Content,
-  described,
-  type Encoded,
-  type Role,
-  wireContent,
-  wireRole,
-} from "./content.js";
+import { type BasicContent, type Content, described, wireContent, wireRole } from "./content.js";
 import { encodeJson, encodeObject } from "./failure.js";
-import { Role as WireRole } from "./gen/mcpedge/v1/common.js";
 import * as wire from "./gen/mcpedge/v1/input.js";
+import { mustBeOneOf, mustKnow, type Names } from "./options.js";
+import type { Bytes, Encoded, Role } from "./types.js";
 
 /** One piece of a SamplingMessage. MCP: SamplingMessageContentBlock. */
 export type SamplingContent<Data = Encoded> =
@@ -33,17 +25,30 @@ export interface SamplingMessage {
 }
 
 /** What to ask the client's model. MCP: CreateMessageRequestParams. */
-export type SamplingRequest = Partial<
-  Pick<wire.CreateMessage, "systemPrompt" | "temperature" | "stopSequences" | "includeContext">
-> & {
+export interface SamplingRequest {
   messages: SamplingMessage[];
   maxTokens: number;
-  modelPreferences?: Partial<wire.ModelPreferences>;
+  systemPrompt?: string;
+  temperature?: number;
+  stopSequences?: string[];
+  modelPreferences?: ModelPreferences;
+  includeContext?: "none" | "thisServer" | "allServers";
   tools?: { name: string; description?: string; inputSchema: object }[];
-  toolChoice?: "auto" | "required" | "none";
+  toolChoice?: ToolChoice | { mode?: ToolChoice };
   metadata?: object;
   _meta?: object;
-};
+}
+
+/** Whether the model may, must, or must not use a tool. MCP: ToolChoice. */
+export type ToolChoice = "auto" | "required" | "none";
+
+/** Which model to use: names, best first, and how much each property counts, from 0 to 1. MCP: ModelPreferences. */
+export interface ModelPreferences {
+  hints?: (string | { name?: string })[];
+  costPriority?: number;
+  speedPriority?: number;
+  intelligencePriority?: number;
+}
 
 /** What the client's model said. MCP: CreateMessageResult. */
 export interface SamplingResult {
@@ -55,19 +60,56 @@ export interface SamplingResult {
   stopReason: string;
 }
 
-export function wireSampling(r: SamplingRequest): wire.CreateMessage {
+const members: Names<SamplingRequest> = {
+  messages: true,
+  maxTokens: true,
+  systemPrompt: true,
+  temperature: true,
+  stopSequences: true,
+  modelPreferences: true,
+  includeContext: true,
+  tools: true,
+  toolChoice: true,
+  metadata: true,
+  _meta: true,
+};
+const preferences: Names<ModelPreferences> = {
+  hints: true,
+  costPriority: true,
+  speedPriority: true,
+  intelligencePriority: true,
+};
+
+/** wireSampling converts a request to the client's model. owner is for errors. */
+export function wireSampling(owner: string, r: SamplingRequest): wire.CreateMessage {
+  mustKnow(owner, r, members);
+  const { messages, maxTokens, modelPreferences, tools, toolChoice, metadata, ...rest } = r;
+  if (!Array.isArray(messages))
+    throw new TypeError(`${owner}: its messages are a list: write messages: [{ role, content }]`);
+  if (!Number.isSafeInteger(maxTokens))
+    throw new TypeError(`${owner}: its maxTokens is a whole number, not ${maxTokens}`);
+  const toolChoiceMode = typeof toolChoice === "object" ? toolChoice.mode : toolChoice;
+  mustBeOneOf(`toolChoice of ${owner}`, toolChoiceMode, ["auto", "required", "none"]);
+  if (modelPreferences) mustKnow(`modelPreferences of ${owner}`, modelPreferences, preferences);
+  const hints = modelPreferences?.hints?.map((hint) => (typeof hint === "string" ? hint : (hint.name ?? "")));
   return wire.CreateMessage.fromPartial({
-    ...described("a sampling request", r),
-    messages: r.messages.map((m) => ({
+    ...described("a sampling request", rest),
+    messages: messages.map((m) => ({
       ...described("a message", m),
       role: wireRole(m.role),
-      content: [m.content].flat().map(wirePiece),
+      content: wirePieces(m.content),
     })),
-    maxTokens: BigInt(r.maxTokens),
-    tools: r.tools?.map((t) => ({ ...t, inputSchemaJson: encodeObject("a schema", t.inputSchema) })),
-    toolChoiceMode: r.toolChoice,
-    metadataJson: encodeObject("metadata of a sampling request", r.metadata),
+    maxTokens: BigInt(maxTokens),
+    modelPreferences: modelPreferences && { ...modelPreferences, hints },
+    tools: tools?.map((t) => ({ ...t, inputSchemaJson: encodeObject("a schema", t.inputSchema) })),
+    toolChoiceMode,
+    metadataJson: encodeObject("metadata of a sampling request", metadata),
   });
+}
+
+/** wirePieces converts the content of a message; a string is text. */
+export function wirePieces(content: SamplingMessage["content"]): wire.SamplingContent[] {
+  return [content].flat().map(wirePiece);
 }
 
 function wirePiece(c: string | SamplingContent): wire.SamplingContent {
@@ -81,21 +123,4 @@ function wirePiece(c: string | SamplingContent): wire.SamplingContent {
   const structuredContentJson = c.structuredContent === undefined ? "" : encodeJson(c.structuredContent);
   const toolResult = { ...c, content: c.content.map(wireContent), structuredContentJson };
   return wire.SamplingContent.fromPartial({ toolResult, metaJson });
-}
-
-export function samplingResult({ role, content, model, stopReason }: wire.CreateMessageResult): SamplingResult {
-  const text = content.flatMap((c) => (c.text ? [c.text.text] : [])).join("\n");
-  const speaker = role === WireRole.ROLE_USER ? "user" : "assistant";
-  return { role: speaker, content: content.map(pieceOf), text, model, stopReason };
-}
-
-/** A piece that a client's model gives: a tool_result is not among them. */
-function pieceOf({ text, image, audio, toolUse, rawJson, metaJson }: wire.SamplingContent): SamplingContent<Bytes> {
-  const _meta = metaJson ? (JSON.parse(metaJson) as object) : undefined;
-  if (text) return { type: "text", ...text, _meta };
-  if (image) return { type: "image", ...image, _meta };
-  if (audio) return { type: "audio", ...audio, _meta };
-  if (!toolUse) return { type: "raw", block: rawJson ? JSON.parse(rawJson) : { type: "unknown" } };
-  const { id, name, inputJson } = toolUse;
-  return { type: "tool_use", id, name, input: JSON.parse(inputJson || "{}"), _meta };
 }

@@ -1,5 +1,4 @@
 import { cacheHint } from "./call.js";
-import type { Icon } from "./content.js";
 import { encodeObject, noResource } from "./failure.js";
 import { Feed } from "./feed.js";
 import type { CacheHint } from "./gen/mcpedge/v1/common.js";
@@ -11,6 +10,7 @@ import { Registry } from "./registry.js";
 import * as resources from "./resources.js";
 import { type Logger, stderrLogger } from "./run.js";
 import type { MaybeSchema } from "./schema.js";
+import type { Icon } from "./types.js";
 import * as tools from "./tools.js";
 
 /**
@@ -36,6 +36,11 @@ export interface ServerOptions {
   identity?: IdentityOptions;
   /** The service's own log. Absent: JSON lines on stderr. */
   logger?: Logger;
+  /**
+   * Hides the message of every error of a handler that has no reason, as those of faults: only a Failure, an error of a gRPC
+   * client and Unanswered are shown. The log has the others. Absent shows them.
+   */
+  maskErrors?: boolean;
 }
 
 const kinds = ["tools", "resources", "prompts"] as const;
@@ -52,6 +57,7 @@ const names: Names<ServerOptions> = {
   announce: true,
   identity: true,
   logger: true,
+  maskErrors: true,
 };
 
 /**

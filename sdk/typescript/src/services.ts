@@ -25,7 +25,7 @@ type ListRequest = { pageToken: string; pageSize?: number };
 export function register(server: Server, grpc: Pick<GrpcServer, "addService">): void {
   const { feeds } = server;
   const rpc = new Rpcs(server);
-  const runner = new Runner(server.log);
+  const runner = new Runner(server.log, server.options.maskErrors);
 
   /** A list, in pages that are the first member of the response. */
   function list<E extends Listed, Req extends ListRequest>(

@@ -13,51 +13,56 @@ async function given(out: unknown, outputSchema?: z.ZodType) {
   server.registerTool("t", { outputSchema } as object, () => out as never);
   const { result, failure } = await new TestClient(server).callTool("t");
   if (!result) return failure?.message;
-  const { content, structuredContentJson, isError, metaJson } = result;
-  return [
-    content.map((c) => c.text?.text ?? Object.keys(c).find((k) => c[k as "text"])),
-    structuredContentJson,
-    isError,
-    metaJson,
-  ];
+  const { content, structuredContent, isError, _meta } = result;
+  return [content.map((c) => c.text ?? c.type), structuredContent, isError, _meta];
 }
 
 test("results of tools are taken as the official SDK has them", async () => {
   const content = [{ type: "text", text: "no" }];
   const sum = z.object({ sum: z.number() });
-  assert.deepEqual(await given({ content }), [["no"], "", false, ""]);
-  assert.deepEqual(await given({ content, isError: true }), [["no"], "", true, ""]);
-  assert.deepEqual(await given({ content, isError: true }, sum), [["no"], "", true, ""]);
-  assert.deepEqual(await given({ content: [], structuredContent: { sum: 3 } }, sum), [[], '{"sum":3}', false, ""]);
+  assert.deepEqual(await given({ content }), [["no"], undefined, false, undefined]);
+  assert.deepEqual(await given({ content, isError: true }), [["no"], undefined, true, undefined]);
+  assert.deepEqual(await given({ content, isError: true }, sum), [["no"], undefined, true, undefined]);
+  assert.deepEqual(await given({ content: [], structuredContent: { sum: 3 } }, sum), [
+    [],
+    { sum: 3 },
+    false,
+    undefined,
+  ]);
   assert.deepEqual(await given({ structuredContent: { sum: 3 }, _meta: { a: 1 } }, sum), [
     [],
-    '{"sum":3}',
+    { sum: 3 },
     false,
-    '{"a":1}',
+    { a: 1 },
   ]);
-  assert.deepEqual(await given({ structuredContent: [1] }), [[], "[1]", false, ""]);
-  assert.deepEqual(await given({ isError: true }), [[], "", true, ""]);
+  assert.deepEqual(await given({ structuredContent: [1] }), [[], [1], false, undefined]);
+  assert.deepEqual(await given({ isError: true }), [[], undefined, true, undefined]);
   assert.deepEqual(await given({ content, structuredContent: { why: 1 }, isError: true }, sum), [
     ["no"],
-    '{"why":1}',
+    { why: 1 },
     true,
-    "",
+    undefined,
   ]);
 });
 
 test("members of an output schema are not taken for those of a result", async () => {
   const page = z.object({ content: z.string() });
   const blocks = [{ type: "text", text: "no" }];
-  assert.deepEqual(await given({ content: "a page" }, page), [[], '{"content":"a page"}', false, ""]);
-  assert.deepEqual(await given({ content: blocks, isError: true }, page), [["no"], "", true, ""]);
+  assert.deepEqual(await given({ content: "a page" }, page), [[], { content: "a page" }, false, undefined]);
+  assert.deepEqual(await given({ content: blocks, isError: true }, page), [["no"], undefined, true, undefined]);
   const whole = { content: blocks, structuredContent: { content: "a page" } };
-  assert.deepEqual(await given(whole, page), [["no"], '{"content":"a page"}', false, ""]);
+  assert.deepEqual(await given(whole, page), [["no"], { content: "a page" }, false, undefined]);
   const said = z.object({ content: z.array(z.any()), isError: z.boolean() });
-  assert.deepEqual(await given({ content: [], isError: true }, said), [[], '{"content":[],"isError":true}', false, ""]);
+  assert.deepEqual(await given({ content: [], isError: true }, said), [
+    [],
+    { content: [], isError: true },
+    false,
+    undefined,
+  ]);
   const either = z.union([z.object({ page: z.string() }), z.object({ content: z.string() })]);
-  assert.deepEqual(await given({ content: "a page" }, either), [[], '{"content":"a page"}', false, ""]);
+  assert.deepEqual(await given({ content: "a page" }, either), [[], { content: "a page" }, false, undefined]);
   const full = new Result({ content: [{ type: "text", text: "no" }], isError: true });
-  assert.deepEqual(await given(full, said), [["no"], "", true, ""]);
+  assert.deepEqual(await given(full, said), [["no"], undefined, true, undefined]);
 });
 
 test("what is no result and no value fails, by name and with what to write", async () => {
@@ -79,7 +84,16 @@ test("what is no result and no value fails, by name and with what to write", asy
     String(await given({ content: [] }, z.object({ n: z.int() }))),
     /has an output schema, and gave no structured content/,
   );
-  assert.match(String(await given([{ type: "text", text: "a" }, "b"])), /returned a list in which some are content/);
+  assert.match(
+    String(await given([{ type: "text", text: "a" }, "b"])),
+    /not all content: write text\("…"\) for each text/,
+  );
+  const schema = "for a value have an outputSchema, or return structured(…)";
+  assert.equal(await given({ sum: 3 }), `tool "t" returned an object that is no result: ${schema}`);
+  assert.equal(await given([{ sum: 3 }]), `tool "t" returned a list that is not all content: ${schema}`);
+  assert.equal(await given(7), `tool "t" returned a number: return a string, as String(…); ${schema}`);
+  assert.match(String(await given(picture)), /tool "t" returned bytes: return image\(data, mimeType\), audio/);
+  assert.deepEqual(await given(null), [[], undefined, false, undefined]);
   const marked = await given({ type: "text", text: "no", isError: true });
   assert.match(String(marked), /with "isError", .* and "type", "text"/);
   assert.match(
@@ -109,8 +123,9 @@ test("bytes are taken as base64, too", async () => {
   const client = new TestClient(server);
   const { result } = await client.callTool("t");
   const [image, audio, embedded, link] = result!.content;
-  assert.deepEqual([image?.image?.data, audio?.audio?.data, embedded?.resource?.blob], [picture, picture, picture]);
-  assert.equal(link?.resourceLink?.uri, "a://b");
+  assert.ok(image?.type === "image" && audio?.type === "audio" && embedded?.type === "resource");
+  assert.deepEqual([image.data, audio.data, embedded.resource.blob], [picture, picture, picture]);
+  assert.ok(link?.type === "resource_link" && link.uri === "a://b" && link.text === undefined);
   assert.deepEqual((await client.readResource("a://r")).result?.contents[0]?.blob, picture);
 });
 
@@ -132,8 +147,8 @@ test("results of prompts and reads are taken as the official SDK has them", asyn
   for (const name of ["null", "undefined", "empty"]) read(name, { null: null, empty: { contents: [] } }[name]);
   const client = new TestClient(server);
   const prompted = await client.getPrompt("whole");
-  const { description, messages, metaJson } = prompted.result!;
-  assert.deepEqual([description, messages[0]?.content?.text?.text, metaJson], ["d", "Hi", '{"a":1}']);
+  const { description, messages, _meta } = prompted.result!;
+  assert.deepEqual([description, messages[0]?.content.text, _meta], ["d", "Hi", { a: 1 }]);
   const told = async (name: string) => (await client.getPrompt(name)).failure?.message;
   const value = 'return a string, { role: "user", content: "…" }, or a list of them';
   assert.equal(await told("role"), 'a role is "user" or "assistant", not "system"');
@@ -145,13 +160,13 @@ test("results of prompts and reads are taken as the official SDK has them", asyn
   assert.equal(await told("none"), `prompt "none" returned what is no message: ${value}`);
   const whole = await client.readResource("a://whole");
   assert.deepEqual(
-    [whole.result?.contents.map((c) => [c.uri, c.text]), whole.result?.metaJson],
+    [whole.result?.contents.map((c) => [c.uri, c.text]), whole.result?._meta],
     [
       [
         ["b://1", "one"],
         ["a://whole", "two"],
       ],
-      '{"a":1}',
+      { a: 1 },
     ],
   );
   const why = async (name: string) => (await client.readResource(`a://${name}`)).failure?.message ?? "";

@@ -79,13 +79,11 @@ test("reads: resources, templates, providers, and what there is not", async () =
     uri: "a://text",
     mimeType: "text/plain",
     text: "yes",
-    blob: undefined,
-    metaJson: "",
   });
   assert.deepEqual((await read("a://bytes"))?.contents[0]?.blob, Buffer.from([0xff, 0]));
   const templated = await read("a://t/7");
   assert.equal(templated?.contents[0]?.text, "id 7");
-  assert.deepEqual(templated?.cache, { ttl: { seconds: 1n, nanos: 500_000_000 }, scope: 1 });
+  assert.deepEqual(templated?.cache, { ttl: 1500, shared: true });
   assert.equal((await read("a://p/1"))?.contents[0]?.text, "provided");
   for (const uri of ["a://gone", "a://p/2", "b://x"]) {
     assert.equal((await client.readResource(uri)).failure?.message, `there is no resource "${uri}"`);
@@ -98,7 +96,7 @@ test("prompts have typed arguments", async () => {
   server.registerPrompt("p", { description: "d", argsSchema }, ({ mood }) => `a ${mood} day`);
   const client = new TestClient(server);
   const { result } = await client.getPrompt("p", { mood: "good" });
-  assert.deepEqual([result?.description, result?.messages[0]?.content?.text?.text], ["d", "a good day"]);
+  assert.deepEqual([result?.description, result?.messages[0]?.content.text], ["d", "a good day"]);
   assert.deepEqual(
     server.prompts.get("p")!.listed.arguments.map((a) => [a.name, a.description, a.required]),
     [
@@ -106,7 +104,7 @@ test("prompts have typed arguments", async () => {
       ["name", "", false],
     ],
   );
-  assert.equal((await client.getPrompt("p", { mood: "so so" })).failure?.reason, 1);
+  assert.equal((await client.getPrompt("p", { mood: "so so" })).failure?.reason, "InvalidArgument");
 });
 
 test("pages go by count and by bytes, and a change between them shifts nothing", () => {

@@ -12,7 +12,7 @@ test("a tool has typed arguments and structured content", async () => {
     sum: a + b,
   }));
   const { result } = await new TestClient(server).callTool("add", { a: 1 });
-  assert.equal(result?.structuredContentJson, '{"sum":3}');
+  assert.equal(result?.structuredContent.sum, 3);
   const listed = server.tools.get("add")!.listed;
   assert.deepEqual(JSON.parse(listed.inputSchemaJson), {
     type: "object",
@@ -62,24 +62,19 @@ test("a handler's value decides what the result has", async () => {
   const results = await Promise.all(
     server.tools.all().map(async ({ listed }) => {
       const { result } = await client.callTool(listed.name);
-      const { content, structuredContentJson, isError, metaJson } = result!;
-      return [
-        listed.name,
-        content.map((c) => c.text?.text ?? c.image?.data.length),
-        structuredContentJson,
-        isError,
-        metaJson,
-      ];
+      const { content, structuredContent, isError, _meta } = result!;
+      const pieces = content.map((c) => (c.type === "image" ? c.data.length : c.text));
+      return [listed.name, pieces, structuredContent, isError, _meta];
     }),
   );
   assert.deepEqual(results, [
-    ["string", ["yes"], "", false, ""],
-    ["content", [2], "", false, ""],
-    ["contents", ["a", 2], "", false, ""],
-    ["nothing", [], "", false, ""],
-    ["structured", [], "[1,null]", false, ""],
-    ["error", ["no"], "", true, ""],
-    ["full", ["x"], "7", false, '{"a":1}'],
+    ["string", ["yes"], undefined, false, undefined],
+    ["content", [2], undefined, false, undefined],
+    ["contents", ["a", 2], undefined, false, undefined],
+    ["nothing", [], undefined, false, undefined],
+    ["structured", [], [1, null], false, undefined],
+    ["error", ["no"], undefined, true, undefined],
+    ["full", ["x"], 7, false, { a: 1 }],
   ]);
 });
 
@@ -98,18 +93,21 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
   const client = new TestClient(server);
   const plain = await client.callTool("plain");
   assert.equal(plain.result?.isError, true);
-  assert.equal(plain.result.content[0]?.text?.text, "the shop is closed");
+  assert.equal(plain.result.content[0]?.text, "the shop is closed");
   const kind = await client.callTool("kind");
   assert.deepEqual(
-    [kind.failure?.reason, kind.failure?.message, kind.failure?.dataJson],
-    [6, "no orders now", '{"id":1}'],
+    [kind.failure?.reason, kind.failure?.message, kind.failure?.options.data],
+    ["Unavailable", "no orders now", { id: 1 }],
   );
   assert.deepEqual((await client.callTool("status")).status, { code: 14, details: "away" });
   for (const name of ["fault", "string"]) {
     const { failure } = await client.callTool(name);
-    assert.deepEqual([failure?.reason, failure?.message], [8, `tool ${name} failed by a fault of the service`]);
+    assert.deepEqual(
+      [failure?.reason, failure?.message],
+      ["Internal", `tool ${name} failed by a fault of the service`],
+    );
   }
-  assert.equal((await client.callTool("fetch")).result?.content[0]?.text?.text, "fetch failed");
+  assert.equal((await client.callTool("fetch")).result?.content[0]?.text, "fetch failed");
   assert.equal((await client.callTool("unknown")).failure?.message, 'there is no tool "unknown"');
 });
 
@@ -131,7 +129,7 @@ test("a call is not disturbed when its tool is removed", async () => {
     throw new Error("the shop is closed");
   });
   const { result } = await new TestClient(server).callTool("last");
-  assert.deepEqual([result?.isError, result?.content[0]?.text?.text], [true, "the shop is closed"]);
+  assert.deepEqual([result?.isError, result?.content[0]?.text], [true, "the shop is closed"]);
 });
 
 test("arguments that do not fit are named, and results that do not fit are faults", async () => {
@@ -140,10 +138,10 @@ test("arguments that do not fit are named, and results that do not fit are fault
   server.registerTool("greet", { inputSchema, outputSchema: z.object({ n: z.int() }) }, () => ({ n: 0.5 }));
   const client = new TestClient(server);
   const wrong = await client.callTool("greet", { who: { name: 7 } });
-  assert.equal(wrong.failure?.reason, 1);
+  assert.equal(wrong.failure?.reason, "InvalidArgument");
   assert.match(wrong.failure!.message, /"who\.name": .*string/);
   const bad = await client.callTool("greet", { who: { name: "A" } });
-  assert.equal(bad.failure?.reason, 8);
+  assert.equal(bad.failure?.reason, "Internal");
   assert.match(bad.failure!.message, /the result does not fit the tool's output schema: "n"/);
 });
 

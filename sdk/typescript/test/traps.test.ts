@@ -20,17 +20,23 @@ test("unknown arguments are refused by name, unless a tool wants them", async ()
   const client = new TestClient(server);
   const call = async (tool: string, args: object) => {
     const { result, failure } = await client.callTool(tool, args);
-    return result?.content[0]?.text?.text ?? [failure?.reason, failure?.message];
+    return result?.content[0]?.text ?? [failure?.reason, failure?.message];
   };
-  assert.deepEqual(await call("closed", { nmae: "A" }), [1, 'unknown argument "nmae": do you mean "name"?']);
-  assert.deepEqual(await call("closed", { x: 1, y: 2 }), [1, 'unknown arguments "x", "y": known are "name", "mood"']);
+  assert.deepEqual(await call("closed", { nmae: "A" }), [
+    "InvalidArgument",
+    'unknown argument "nmae": do you mean "name"?',
+  ]);
+  assert.deepEqual(await call("closed", { x: 1, y: 2 }), [
+    "InvalidArgument",
+    'unknown arguments "x", "y": known are "name", "mood"',
+  ]);
   const many = Object.fromEntries("abcdefgh".split("").map((letter) => [letter, 1]));
   assert.deepEqual(await call("none", many), [
-    1,
+    "InvalidArgument",
     'unknown arguments "a", "b", "c", "d", "e" and 3 more: there are none',
   ]);
   assert.equal(await call("none", {}), "{}");
-  assert.deepEqual(await call("none", []), [1, "the arguments are no JSON object"]);
+  assert.deepEqual(await call("none", []), ["InvalidArgument", "the arguments are no JSON object"]);
   assert.equal(await call("dropped", { x: 1 }), '{"name":"?"}');
   assert.equal(await call("kept", { name: "A", x: 1 }), '{"name":"A","x":1}');
   assert.equal(await call("any", { x: 1 }), '{"x":1}');
@@ -195,7 +201,7 @@ test("what the official SDK's extra has and a call has not is an error, of the t
   // @ts-expect-error a handler without an inputSchema has the call as its second argument, too
   server.registerTool("alone", {}, (extra) => String(extra.signal));
   server.registerTool("signal", { inputSchema }, (_, extra) => String(extra.signal.aborted));
-  assert.equal((await new TestClient(server).callTool("signal")).result?.content[0]?.text?.text, "false");
+  assert.equal((await new TestClient(server).callTool("signal")).result?.content[0]?.text, "false");
 });
 
 test("forms with nested members are errors of the types", () => {
@@ -213,7 +219,7 @@ test("forms with nested members are errors of the types", () => {
 test("a level that is none is a fault, whatever the client wants", async () => {
   const server = make();
   server.registerTool("t", {}, (_, call) => call.log("warn" as never, "x"));
-  const client = new TestClient(server, { context: { logLevel: 0 } });
+  const client = new TestClient(server, { logLevel: "off" });
   assert.match((await client.callTool("t")).failure?.message ?? "", /failed by a fault/);
 });
 
@@ -270,10 +276,10 @@ test("NOT_FOUND of a tool is for the model, and a tool that is not there is a pr
     raw: "there is no order 7",
   })) {
     const { result } = await client.callTool(name);
-    assert.deepEqual([result?.isError, result?.content[0]?.text?.text], [true, text], name);
+    assert.deepEqual([result?.isError, result?.content[0]?.text], [true, text], name);
   }
-  assert.equal((await client.callTool("other")).failure?.reason, 2);
-  assert.equal((await client.getPrompt("prompt")).failure?.reason, 2);
+  assert.equal((await client.callTool("other")).failure?.reason, "NotFound");
+  assert.equal((await client.getPrompt("prompt")).failure?.reason, "NotFound");
 });
 
 test("a file among the arguments is decoded and bounded", async () => {
@@ -290,7 +296,7 @@ test("a file among the arguments is decoded and bounded", async () => {
   const client = new TestClient(server);
   const call = async (file: unknown) => {
     const { result, failure } = await client.callTool("size", { file });
-    return result?.content[0]?.text?.text ?? failure?.message;
+    return result?.content[0]?.text ?? failure?.message;
   };
   assert.equal(await call(Buffer.from([0, 255]).toString("base64")), "2: 00ff");
   assert.equal(await call(""), "0: ");
