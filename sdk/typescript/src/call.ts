@@ -258,8 +258,8 @@ export class Call {
     return this.answer(form(key, message, schema));
   }
 
-  /** Asks the user by a flat JSON Schema, which is sent unchanged. */
-  askForm(key: string, message: string, schema: string): Promise<ElicitResult> {
+  /** Asks the user by a flat JSON Schema, of which a text is sent unchanged. */
+  askForm(key: string, message: string, schema: string | object): Promise<ElicitResult> {
     return this.answer(formSchema(key, message, schema));
   }
 
@@ -329,6 +329,17 @@ export class Call {
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);
   }
+}
+
+// Methods are bound where they are read, so that handlers can take them apart: (args, { ask, log }) => ….
+for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(Call.prototype))) {
+  if (typeof value !== "function" || name === "constructor") continue;
+  Object.defineProperty(Call.prototype, name, {
+    configurable: true,
+    get(this: Call) {
+      return value.bind(this) as unknown;
+    },
+  });
 }
 
 /** isPlain reports whether an error has no reason that may be shown where errors are masked. */

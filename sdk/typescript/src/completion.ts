@@ -34,6 +34,27 @@ export function enumerated({ properties = {} }: JsonSchema): Completers {
   return Object.fromEntries(enums.map(([name, { enum: values }]) => [name, (values as unknown[]).map(String)]));
 }
 
+/** The mark that the official SDK's completable leaves on a member of a schema of zod. */
+const completable = Symbol.for("mcp.completable");
+
+type Suggest = (value: string, context: { arguments: Record<string, string> }) => string[] | Promise<string[]>;
+/** The part of a schema of zod that has its members. */
+type Shaped = {
+  shape?: Record<string, { [completable]?: { complete?: Suggest }; unwrap?: () => unknown } | undefined>;
+};
+
+/** completables returns the completers that the official SDK's completable left on the members of a schema. */
+export function completables(schema: unknown): Completers {
+  const members = Object.entries((schema as Shaped | undefined)?.shape ?? {});
+  return Object.fromEntries(
+    members.flatMap(([name, member]): [string, Completer][] => {
+      const marked = member?.[completable] ? member : (member?.unwrap?.() as typeof member);
+      const complete = marked?.[completable]?.complete;
+      return complete ? [[name, (value, chosen) => complete(value, { arguments: chosen })]] : [];
+    }),
+  );
+}
+
 export type CompleteRequest = Omit<CompletePromptRequest, "name">;
 export type Suggestions = Pick<CompletePromptResponse, "values" | "total" | "hasMore">;
 

@@ -72,16 +72,31 @@ export function wireContent(c: Content): ContentBlock {
   if (!isContent(c)) throw new Failure("Internal", `content has a type, one of ${quoted(kinds)}, unlike ${shown(c)}`);
   if (c.type === "raw") return ContentBlock.fromPartial({ rawJson: encodeObject("a raw content block", c.block) });
   // Annotations and _meta of a link are its resource's.
-  if (c.type === "resource_link") return ContentBlock.fromPartial({ resourceLink: wireResource(c) });
+  if (c.type === "resource_link") {
+    mustHave(c, "uri", c.uri);
+    mustHave(c, "name", c.name);
+    return ContentBlock.fromPartial({ resourceLink: wireResource(c) });
+  }
   return ContentBlock.fromPartial({ ...described("content", c), [c.type]: bodyOf(c) });
 }
 
 function bodyOf(c: Exclude<Content, { type: "raw" | "resource_link" }>): object {
-  if (c.type === "resource") return wireContents(c.resource);
-  if (c.type !== "text") return { ...c, data: decoded(`the data of content of the type ${c.type}`, c.data) };
-  if (typeof c.text !== "string")
-    throw new Failure("Internal", `content of the type text has a text, unlike ${shown(c)}`);
-  return c;
+  if (c.type === "resource") {
+    mustHave(c, "resource.uri", c.resource?.uri);
+    return wireContents(c.resource);
+  }
+  if (c.type === "text") {
+    mustHave(c, "text", c.text, true);
+    return c;
+  }
+  mustHave(c, "mimeType", c.mimeType);
+  return { ...c, data: decoded(`the data of content of the type ${c.type}`, c.data) };
+}
+
+/** mustHave throws unless a member of content is a text that is not empty. */
+function mustHave(c: Content, member: string, value: unknown, mayBeEmpty = false): void {
+  if (typeof value === "string" && (value || mayBeEmpty)) return;
+  throw new Failure("Internal", `content of the type ${c.type} has a ${member}, unlike ${shown(c)}`);
 }
 
 /** Bytes, of whichever form they are given in. Throws a Failure for a text that is no base64. */
@@ -112,6 +127,12 @@ export function wireRole(role: Role): wire.Role {
 /** An object of MCP with those members as the contract has them that differ: annotations and `_meta`. */
 export function described<T extends Extras>(owner: string, object: T) {
   const { annotations: a, _meta, ...rest } = object;
+  if (a?.audience !== undefined && !Array.isArray(a.audience)) {
+    throw new Failure(
+      "Internal",
+      `annotations of ${owner}: the audience is a list, as ["user"], not ${shown(a.audience)}`,
+    );
+  }
   const annotations = a && { ...a, audience: a.audience?.map(wireRole) };
   return { ...rest, annotations, metaJson: encodeObject(`_meta of ${owner}`, _meta) };
 }

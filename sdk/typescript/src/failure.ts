@@ -1,4 +1,5 @@
 import { status } from "@grpc/grpc-js";
+import { AssertionError } from "node:assert";
 import { Failure as WireFailure, FailureReason } from "./gen/mcpedge/v1/common.js";
 import { mustBeOneOf, mustKnow } from "./options.js";
 
@@ -102,11 +103,12 @@ export function notFound(thrown: unknown): string | undefined {
 }
 
 /**
- * Says whether a thrown value is a mistake in the program rather than an error that it reports: no Error at all, or one
- * that the engine throws. Those of libraries have a code or a cause.
+ * isFault reports whether a thrown value is a mistake in the program rather than an error that it reports: no Error, an
+ * AssertionError, or one that the engine throws. Those of libraries have a code or a cause.
  */
 export function isFault(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;
+  if (thrown instanceof AssertionError) return true;
   const builtIn = [TypeError, ReferenceError, RangeError].some((type) => thrown.constructor === type);
   return builtIn && !("code" in thrown) && !("cause" in thrown);
 }
@@ -136,18 +138,35 @@ export class RawJson {
 }
 
 /**
- * JSON.stringify that fails for values without JSON, including NaN and infinite numbers, and keeps a RawJson unchanged.
+ * JSON.stringify that fails for values that have no JSON, among them NaN, promises, maps and bytes, and keeps a RawJson
+ * unchanged.
  */
 export function encodeJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
-  const text: string | undefined = JSON.stringify(value, finite);
+  const text: string | undefined = JSON.stringify(value, encodable);
   if (text === undefined) throw new Error(`a ${typeof value} is no JSON`);
   return text;
 }
 
-function finite(key: string, value: unknown): unknown {
-  if (typeof value !== "number" || Number.isFinite(value)) return value;
-  throw new Error(`the number ${value} at ${quote(key)} is no JSON; use null or a text instead`);
+/** Objects of which JSON.stringify would make {} or a list of numbers: what to write instead. */
+const unencodable: [new (...args: never[]) => object, string, string][] = [
+  [Promise, "promise", "await it"],
+  [Map, "Map", "use Object.fromEntries(…)"],
+  [Set, "Set", "use [...set]"],
+  [Uint8Array, "Buffer", 'use its base64, toString("base64"), or content such as image(…)'],
+];
+
+/** A replacer for JSON.stringify that throws, by the member, for what has no JSON. */
+function encodable(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new Error(`the number ${value} at ${quote(key)} is no JSON; use null or a text instead`);
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const given = this[key]; // before toJSON, which a Buffer has
+  for (const [type, name, instead] of unencodable) {
+    if (given instanceof type) throw new Error(`the ${name} at ${quote(key)} is no JSON; ${instead}`);
+  }
+  return value;
 }
 
 /** encodeJson for an object, else a mistake of the program. Undefined is "". */

@@ -1,6 +1,6 @@
 import { ArgumentsOf } from "./arguments.js";
 import type { Call } from "./call.js";
-import { checkCompleters, type Completers, enumerated } from "./completion.js";
+import { checkCompleters, completables, type Completers, enumerated } from "./completion.js";
 import { type Content, described, type Shown, text, wireContent, wireRole } from "./content.js";
 import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { GetPromptResult as WireResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
@@ -66,7 +66,7 @@ export function buildPrompt<A extends MaybeSchema>(
   );
   return {
     listed: Prompt.fromPartial({ ...described(owner, said), name, arguments: args }),
-    completers: { ...enumerated(taken.json), ...complete },
+    completers: { ...enumerated(taken.json), ...completables(argsSchema), ...complete },
     async handle({ arguments: given }, call) {
       const valid = (await taken.read(given)) as PromptArguments<A>;
       return promptResult(owner, said.description, await handler(valid, call));

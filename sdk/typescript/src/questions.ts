@@ -95,13 +95,14 @@ export function form<S extends FormSchema>(key: string, message: string, schema:
   });
 }
 
-/** Asks the user to fill in a form by a flat JSON Schema, sent verbatim; what the user did is the answer. */
-export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
+/** Asks the user to fill in a form by a flat JSON Schema, of which a text is sent verbatim; what the user did is the answer. */
+export function formSchema(key: string, message: string, schema: string | object): Question<ElicitResult> {
   const owner = `question ${JSON.stringify(key)}`;
-  const json = JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema;
+  const text = schemaText(`the form of ${owner}`, schema);
+  const json = JSON.parse(text) as JsonSchema;
   const fits = fitting(owner, json);
   mustBeFlat(owner, json);
-  return new Question(key, formOf(message, schema), (response) => {
+  return new Question(key, formOf(message, text), (response) => {
     const result = elicited(response);
     if (result.action === "accept" && !fits(result.content)) throw new Unfit();
     return result;

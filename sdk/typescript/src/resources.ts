@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Call } from "./call.js";
-import { checkCompleters, type Completers, enumerated } from "./completion.js";
+import { checkCompleters, completables, type Completers, enumerated } from "./completion.js";
 import * as content from "./content.js";
 import { type Awaitable, encodeObject, Failure, mustBeFunction, noResource, quote } from "./failure.js";
 import type { Resource as WireResource } from "./gen/mcpedge/v1/content.js";
@@ -26,9 +26,32 @@ export type ReadOutput =
   string | Bytes | content.ResourceContents | content.ResourceContents[] | ReadResourceResult | null | undefined;
 
 export type ReadHandler = (uri: string, call: Call) => Awaitable<ReadOutput>;
-/** The variables of a URI, decoded: as the variablesSchema has them, or each a string. */
-export type Variables<V> = V extends Schema<any, infer Output> ? Output : Record<string, string>;
-export type TemplateHandler<V> = (uri: string, variables: Variables<V>, call: Call) => Awaitable<ReadOutput>;
+/**
+ * The variables of a URI, decoded: as the variablesSchema has them, or strings by the names in the template T. A variable that a
+ * URI leaves out is absent.
+ */
+export type Variables<V, T extends string = string> =
+  V extends Schema<any, infer Output> ? Output : string extends T ? Record<string, string> : Named<T>;
+export type TemplateHandler<V, T extends string = string> = (
+  uri: string,
+  variables: Variables<V, T>,
+  call: Call,
+) => Awaitable<ReadOutput>;
+
+/** The variables of each expression of a template, of which those after an operator may be left out of a URI. */
+type Named<T extends string> = T extends `${infer _}{${infer Expression}}${infer Rest}`
+  ? InExpression<Expression> & Named<Rest>
+  : {};
+type InExpression<E extends string> = E extends `+${infer Names}` | `#${infer Names}`
+  ? { [N in NamesOf<Names>]: string }
+  : E extends `${"?" | "&" | ";" | "/" | "."}${infer Names}`
+    ? { [N in NamesOf<Names>]?: string }
+    : { [N in NamesOf<E>]: string };
+type NamesOf<List extends string> = List extends `${infer First},${infer Rest}`
+  ? Bare<First> | NamesOf<Rest>
+  : Bare<List>;
+/** A name without its modifier: * or : and a length. */
+type Bare<Name extends string> = Name extends `${infer N}*` ? N : Name extends `${infer N}:${infer _}` ? N : Name;
 export type ResourceOptions = content.ResourceConfig & { size?: number | bigint };
 export type TemplateOptions<V extends MaybeSchema = undefined> = content.ResourceConfig & {
   /**
@@ -64,11 +87,11 @@ export function buildResource(name: string, uri: string, config: ResourceOptions
   return { listed: content.wireResource({ ...config, name, uri }), handle: readBy(handler, config.mimeType) };
 }
 
-export function buildTemplate<V extends MaybeSchema>(
+export function buildTemplate<V extends MaybeSchema, T extends string>(
   name: string,
-  uriTemplate: string,
+  uriTemplate: T,
   config: TemplateOptions<V>,
-  handler: TemplateHandler<V>,
+  handler: TemplateHandler<V, T>,
 ): TemplateEntry {
   const owner = `resource template ${JSON.stringify(name)}`;
   if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
@@ -85,9 +108,9 @@ export function buildTemplate<V extends MaybeSchema>(
   const read = async (uri: string, call: Call) => {
     const found: unknown = template.match(uri) ?? {};
     const values = variablesSchema ? await valid(variablesSchema, found, () => noResource(uri)) : found;
-    return handler(uri, values as Variables<V>, call);
+    return handler(uri, values as Variables<V, T>, call);
   };
-  const completers = { ...(known && enumerated(known)), ...complete };
+  const completers = { ...(known && enumerated(known)), ...completables(variablesSchema), ...complete };
   return { listed, template, completers, handle: readBy(read, said.mimeType) };
 }
 

@@ -26,8 +26,14 @@ export class Result {
   }
 }
 
-/** Structured content without a schema: any JSON value. */
+/** Structured content without a schema: any JSON value. Throws for undefined, which is none. */
 export function structured(value: unknown): Result {
+  if (value === undefined) {
+    throw new Failure(
+      "Internal",
+      "structured(undefined) has no value: give null, or return nothing for an empty result",
+    );
+  }
   return new Result({ structuredContent: value });
 }
 

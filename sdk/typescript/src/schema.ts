@@ -79,8 +79,9 @@ export function objectSchema(owner: string, schema: Schema, direction: "input" |
   return { properties: {}, ...made };
 }
 
-/** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
-export function schemaText(owner: string, text: string): string {
+/** schemaText returns a JSON Schema as text; a text is kept verbatim. Throws unless it is a JSON object. */
+export function schemaText(owner: string, given: string | object): string {
+  const text = typeof given === "string" ? given : String(JSON.stringify(given));
   if (!text.trimStart().startsWith("{") || parsed(text) === undefined) {
     throw new TypeError(`${owner} must be a JSON object, not ${JSON.stringify(text.slice(0, 80))}`);
   }

@@ -145,11 +145,11 @@ export class Server {
   /**
    * Adds resources by an RFC 6570 template. A URI that is not a listed resource is read by the first matching template.
    */
-  registerResourceTemplate<V extends MaybeSchema = undefined>(
+  registerResourceTemplate<V extends MaybeSchema = undefined, const T extends string = string>(
     name: string,
-    uriTemplate: string,
+    uriTemplate: T,
     config: resources.TemplateOptions<V>,
-    read: resources.TemplateHandler<V>,
+    read: resources.TemplateHandler<V, T>,
   ): void {
     this.templates.add(uriTemplate, resources.buildTemplate(name, uriTemplate, config, read));
   }

@@ -65,8 +65,8 @@ export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescr
   outputSchema?: O;
 };
 
-/** A tool whose schemas are JSON texts, sent verbatim. */
-export type RawToolConfig = ToolDescription & { inputSchema?: string; outputSchema?: string };
+/** A tool by JSON Schemas: texts, which are sent verbatim, or objects. */
+export type RawToolConfig = ToolDescription & { inputSchema?: string | object; outputSchema?: string | object };
 
 /** What a handler gets: without an inputSchema there are no arguments. */
 export type Arguments<I> = I extends Schema<any, infer Output> ? Output : {};

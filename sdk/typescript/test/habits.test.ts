@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { structured } from "@mcpedge/capability";
+import { accepted, TestClient } from "@mcpedge/capability/testing";
+import { make } from "./server.js";
+
+test("values of which JSON.stringify makes nothing are errors that name their member", async () => {
+  const server = make();
+  const values: [string, unknown, RegExp][] = [
+    ["promise", { total: Promise.resolve(1) }, /the promise at "total" is no JSON; await it/],
+    ["map", new Map([["a", 1]]), /the Map at "" is no JSON; use Object.fromEntries/],
+    ["set", { s: [new Set()] }, /the Set at "0" is no JSON; use \[\.\.\.set\]/],
+    ["buffer", { b: Buffer.from("x") }, /the Buffer at "b" is no JSON; use its base64/],
+    ["bytes", { b: new Uint8Array(1) }, /the Buffer at "b" is no JSON/],
+    ["big", { n: 1n }, /the result cannot be encoded: .*BigInt/],
+  ];
+  const any = z.object({ total: z.any() });
+  server.registerTool("any", { outputSchema: any }, () => ({ total: Promise.resolve(1) }));
+  for (const [name, value] of values) server.registerTool(name, {}, () => structured(value));
+  server.registerTool("undefined", {}, () => structured(undefined));
+  server.registerTool("date", {}, () => structured({ at: new Date(0) }));
+  const client = new TestClient(server);
+  for (const [name, , message] of values) assert.match((await client.callTool(name)).failure?.message ?? "", message);
+  assert.match((await client.callTool("any")).failure?.message ?? "", /the promise at "total"/);
+  assert.match(
+    (await client.callTool("undefined")).failure?.message ?? "",
+    /structured\(undefined\) has no value: give null/,
+  );
+  assert.deepEqual((await client.callTool("date")).result?.structuredContent, { at: "1970-01-01T00:00:00.000Z" });
+});
+
+test("content that lacks a member is an error that names it", async () => {
+  const server = make();
+  const blocks: [object, RegExp][] = [
+    [{ type: "image", data: "AAAA" }, /content of the type image has a mimeType, unlike/],
+    [{ type: "audio", data: "AAAA" }, /content of the type audio has a mimeType, unlike/],
+    [{ type: "resource_link", uri: "a://b" }, /content of the type resource_link has a name, unlike/],
+    [{ type: "resource", resource: { text: "x" } }, /content of the type resource has a resource.uri, unlike/],
+    [{ type: "resource" }, /content of the type resource has a resource.uri, unlike/],
+    [{ type: "text", text: "", annotations: { audience: "user" } }, /audience is a list, as \["user"\], not "user"/],
+  ];
+  for (const [block, message] of blocks) {
+    server.registerTool("t", {}, () => ({ content: [block as never] }));
+    assert.match((await new TestClient(server).callTool("t")).failure?.message ?? "", message);
+    server.removeTool("t");
+  }
+});
+
+test("the variables of a template are typed by their names", async () => {
+  const server = make();
+  server.registerResourceTemplate("a", "a://{id}/{path}{?q,page}", {}, (_, { id, path, q, page }) => {
+    const maybe: string | undefined = q;
+    const sure: string = id + path;
+    return sure + maybe + page;
+  });
+  const base = "b://x/" as string;
+  server.registerResourceTemplate("b", `${base}{id}`, {}, (_, { id }) => id);
+  server.registerResourceTemplate("f", base + "{any}", {}, (_, variables) => variables.any ?? "");
+  // @ts-expect-error the template has the variable id
+  server.registerResourceTemplate("c", "c://{id}", {}, (_, { userId }) => `user ${userId}`);
+  // @ts-expect-error an expression of a query may be left out
+  server.registerResourceTemplate("d", "d://x{?q}", {}, (_, { q }) => q.length.toString());
+  server.registerResourceTemplate("e", "e://{a*}/{b:3}", {}, (_, { a, b }) => a + b);
+  assert.equal((await new TestClient(server).readResource("a://1/2?q=4")).text, "124undefined");
+});
+
+test("handlers may take a call apart", async () => {
+  const server = make();
+  server.registerTool("apart", {}, async (_, { ask, log, progress, once, signal }) => {
+    log("info", "begins");
+    progress(1);
+    const id = await once("id", () => 7);
+    return `${id} ${await ask("ok", "?", z.boolean())} ${signal.aborted}`;
+  });
+  const called = await new TestClient(server, { answers: { ok: accepted(true) } }).callTool("apart");
+  assert.deepEqual([called.text, called.logs.length, called.progress.length], ["7 true false", 2, 2]);
+});
+
+test("forms and raw tools take schemas that are objects", async () => {
+  const server = make();
+  const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
+  server.registerTool("ask", {}, async (_, call) => {
+    const { action, content } = await call.askForm("ok", "Sure?", schema);
+    return `${action} ${String(content?.ok)}`;
+  });
+  server.registerRawTool("raw", { inputSchema: schema }, (args) => ({ content: [{ type: "text", text: args }] }));
+  const client = new TestClient(server, { answers: { ok: accepted(true) } });
+  assert.equal((await client.callTool("ask")).text, "accept true");
+  assert.equal((await client.callTool("raw", { ok: true })).text, '{"ok":true}');
+  assert.deepEqual(JSON.parse(server.tools.get("raw")!.listed.inputSchemaJson), schema);
+});
+
+test("what the official SDK's completable has left on a schema completes", async () => {
+  const server = make();
+  const completable = <S extends object>(schema: S, complete: unknown): S =>
+    Object.defineProperty(schema, Symbol.for("mcp.completable"), { value: { complete } });
+  const tea = (value: string, context?: { arguments?: Record<string, string> }) => [value + context?.arguments?.mood];
+  const argsSchema = z.object({
+    mood: z.string(),
+    tea: completable(z.string(), tea),
+    cup: completable(z.string(), () => ["small"]).optional(),
+  });
+  server.registerPrompt("p", { argsSchema }, ({ mood }) => mood);
+  const client = new TestClient(server);
+  assert.deepEqual(await client.complete("p", "tea", "as ", { mood: "calm" }), ["as calm"]);
+  assert.deepEqual(await client.complete("p", "cup", ""), ["small"]);
+});
+
+test("a failed assertion is a fault", async () => {
+  const server = make();
+  server.registerTool("t", {}, () => assert.fail("the password is x"));
+  const { result, failure } = await new TestClient(server).callTool("t");
+  assert.deepEqual([result, failure?.message], [undefined, "tool t failed by a fault of the service"]);
+});
