@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the library takes, checks its types, its format and that its stubs are current, runs its tests, also with the lowest and the
-# newest Node, and calls a tool of the packed library through an edge, whose program is $MCPEDGE_PROGRAM; without it the edge is built.
+# newest Node, checks the types of the guide's programs with the packed library, and calls a tool of it through an edge, whose program is
+# $MCPEDGE_PROGRAM; without it the edge is built.
 set -eu
 cd "$(dirname "$0")"
 npm ci --loglevel=error

@@ -1,11 +1,13 @@
-// Installs the tarball of a folder into an empty project there, serves the tool of the documentation's page, and calls it
-// through an edge: node packed.mjs FOLDER, with the edge's program in MCPEDGE_PROGRAM.
+// Installs the tarball of a folder into an empty project there, checks the types of all programs of the documentation's page and
+// runs their test, then serves the page's tool and calls it through an edge: node packed.mjs FOLDER, with the edge's program in
+// MCPEDGE_PROGRAM.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { write } from "./samples.mjs";
 
 const folder = process.argv[2];
 const page = readFileSync(new URL("../../../docs/backends/typescript.md", import.meta.url), "utf8");
@@ -20,10 +22,22 @@ writeFileSync(join(project, "package.json"), '{"private":true,"type":"module"}')
 writeFileSync(join(project, "server.ts"), program + "\n");
 const npm = (...args) => execFileSync("npm", args, { cwd: project, stdio: ["ignore", "ignore", "inherit"] });
 npm("install", "--silent", join("..", tarball), "zod@4.6.7", "tsx@4.23.15", "typescript@7.0.2", "@types/node@20.19.43");
-execFileSync("npx", ["tsc", "--noEmit", "--strict", "--module", "nodenext", "--types", "node", "server.ts"], {
-  cwd: project,
-  stdio: "inherit",
-});
+const node = (folder, ...args) => execFileSync(process.execPath, args, { cwd: folder, stdio: "inherit" });
+const tsc = [
+  join(project, "node_modules/typescript/bin/tsc"),
+  "--noEmit",
+  "--strict",
+  "--module",
+  "nodenext",
+  "--types",
+  "node",
+];
+node(project, ...tsc, "server.ts");
+const samples = join(project, "samples");
+mkdirSync(samples);
+write(samples);
+node(samples, ...tsc, "server.ts", "main.ts", "server.test.ts");
+node(samples, "--import", "tsx", "--test", "--test-reporter=dot", "server.test.ts");
 
 const ports = await Promise.all([0, 0, 0].map(freePort));
 const [backend, mcp, admin] = ports.map((port) => `127.0.0.1:${port}`);
