@@ -1,4 +1,4 @@
-// A tea house: a tool that asks its user and tells how it goes, a resource template and a prompt.
+// A tea house: a tool that asks its user and reports its progress, a resource template and a prompt.
 import "./tracing.js";
 import { setTimeout } from "node:timers/promises";
 import { Failure, serve, Server, Unanswered } from "@mcpedge/capability";

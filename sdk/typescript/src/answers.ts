@@ -9,21 +9,21 @@ const maxRequests = 16; // of one InputRequired
 const maxKey = 128; // bytes of a key
 /** Begins the state that this package writes; the last byte is its version. */
 const stateMark = Buffer.from("\0capability\x01");
-/** Begins the keys of what `once` keeps; no question has such a key. */
+/** Begins the keys of values of `once`; no question has such a key. */
 const onceMark = "\0once:";
 
 /** Whether an answer fits its question. */
 export type Check = (response: InputResponse) => Promise<boolean>;
 
-/** What the client has said so far, what this round found missing, and the handler's own state. */
+/** The answers of the client so far, the unanswered questions of this round, and the handler's own state. */
 export class Answers {
-  /** Of earlier rounds, good when they came, and what `once` keeps. */
+  /** Accepted answers of earlier rounds, and values of `once`. */
   #kept: InputResponse[] = [];
   /** Questions without an answer: the handler is to end, and later questions end it again. */
   readonly missing = new Map<string, InputRequest>();
   state: Uint8Array | undefined;
 
-  /** What has just come, and was not looked at yet. What `once` keeps no client says. */
+  /** New answers, not checked yet. Clients cannot send values of `once`. */
   readonly #latest: InputResponse[];
 
   constructor(latest: InputResponse[] = [], memory: Buffer = Buffer.alloc(0)) {
@@ -41,7 +41,7 @@ export class Answers {
   }
 
   /**
-   * The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one that
+   * The answer to a key: one kept from earlier rounds first, so that a client cannot change it. A new one that
    * check accepts is kept.
    */
   async find(key: string, check: Check): Promise<InputResponse | undefined> {
@@ -57,7 +57,7 @@ export class Answers {
     this.#kept = [...this.#kept.filter((r) => r.key !== response.key), response];
   }
 
-  /** What `once` kept: JSON. */
+  /** The value of `once`, as JSON. */
   remembered(key: string): string | undefined {
     return this.#kept.find((r) => r.key === onceMark + key)?.rawJson;
   }

@@ -23,7 +23,7 @@ export class ArgumentsOf {
     this.json = !open && named ? { additionalProperties: false, ...said } : said;
   }
 
-  /** What the schema makes of arguments. Throws InvalidArgument, with the names of those that are not taken. */
+  /** read validates arguments and returns the output of the schema. Throws InvalidArgument, with the names of unknown ones. */
   async read(given: unknown): Promise<unknown> {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
       throw new Failure("InvalidArgument", "the arguments are no JSON object");

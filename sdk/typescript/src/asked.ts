@@ -2,15 +2,15 @@ import { setImmediate } from "node:timers/promises";
 import { Failure, quote } from "./failure.js";
 
 /**
- * What a question without an answer throws: the handler is to end, and runs again from its top with the answer. A handler that
- * catches it ends in its questions all the same.
+ * Unwinding is thrown by a question without an answer: the handler ends, and runs again from its top with the answer. A handler that
+ * catches it still ends with its questions.
  */
 export class Unwinding extends Error {
   override name = "Unwinding";
   override message = "the handler ends here, and runs again when the client has answered: do not catch this";
 }
 
-/** The promise of an answer, or of what `once` keeps. It knows whether the handler waits for it. */
+/** The promise of an answer, or of a value of `once`. awaited is set when the handler waits for it. */
 class Asked<T> extends Promise<T> {
   awaited = false;
 
@@ -27,16 +27,16 @@ class Asked<T> extends Promise<T> {
   }
 }
 
-/** All that a handler asks in one round, with what came of it. */
+/** The questions of a handler in one round, and their outcomes. */
 export class Asking {
   #over = false;
   readonly #all: { what: string; promise: Asked<unknown>; settled: boolean; reason?: unknown }[] = [];
 
-  /** Runs work that a handler has to await; what names it. An unhandled rejection does not end the process. */
+  /** begin runs work that a handler has to await; `what` names it in errors. An unhandled rejection does not end the process. */
   begin<T>(what: string, work: () => Promise<T>): Promise<T> {
     const promise = new Asked<T>((resolve, reject) => {
       work().then(resolve, async (reason: unknown) => {
-        // A handler that does not wait has ended by then, and what it left behind is not to end the process.
+        // A handler that does not wait has ended by then, and its promises must not end the process.
         if (reason instanceof Unwinding) await setImmediate();
         if (!this.#over) reject(reason);
       });
@@ -51,12 +51,12 @@ export class Asking {
     return promise;
   }
 
-  /** Ends what runs still: promises of unanswered questions stay open. */
+  /** end ends the round: promises of unanswered questions stay pending. */
   end(): void {
     this.#over = true;
   }
 
-  /** Whether the handler was asked to end. */
+  /** unwound reports whether a question without an answer has ended the handler. */
   get unwound(): boolean {
     return this.#all.some(({ promise, reason }) => promise.awaited && reason instanceof Unwinding);
   }

@@ -110,7 +110,7 @@ export class Call {
   #over = false;
   #progress = -Infinity;
   #deferred = false;
-  /** @internal What setMeta and setCache left. */
+  /** @internal The values of setMeta and setCache. */
   readonly extras: { metaJson: string; cache?: common.CacheHint } = { metaJson: "" };
 
   /** @internal */
@@ -308,15 +308,15 @@ export class Call {
   }
 
   /**
-   * @internal Ends events, which cannot follow the outcome. Gives the questions that the round ends in, of the handler or of what
-   * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway, and a Failure when the handler
-   * returned without waiting for an answer.
+   * @internal end ends the events, and returns the questions with which the round ends; undefined: it does not end with
+   * questions. Throws a fault of the handler, unless the handler was ended by a question, and a Failure if the handler returned
+   * without waiting for an answer.
    */
   end(ended: PromiseSettledResult<unknown>, maskErrors = false): WireInputRequired | undefined {
     this.#over = true;
     this.#asking.end();
     const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
-    const unwound = this.#asking.unwound; // what is thrown then is of a catch that took the unwinding for something else
+    const unwound = this.#asking.unwound; // an error that is thrown then comes from a catch of the unwinding
     const hidden = isFault(thrown) || (maskErrors && isPlain(thrown));
     if (ended.status === "rejected" && hidden && !this.signal.aborted && !unwound) throw thrown;
     if (unwound && this.#answers.missing.size > 0) {
@@ -348,7 +348,7 @@ function isPlain(thrown: unknown): boolean {
   return !reasoned && !statusOf(thrown);
 }
 
-/** Members of the official SDK's `extra` that a Call does not have: what to write instead. */
+/** Members of the official SDK's `extra` that a Call does not have, and their replacements. */
 const foreign = {
   authInfo: "call.principal and call.claim",
   requestId: "call.id",

@@ -6,8 +6,8 @@ import type { JsonSchema } from "./schema.js";
 const maxSuggestions = 100;
 
 /**
- * Suggests values for one argument: fixed ones, of which those that begin with what was typed are taken, whatever the case; or
- * by a function of what was typed and of the arguments already chosen, best first.
+ * Suggests values for one argument: fixed ones, of which those with the typed prefix are taken, in any case; or by a
+ * function of the typed text and of the arguments already chosen, best first.
  */
 export type Completer =
   | readonly string[]

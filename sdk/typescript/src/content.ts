@@ -67,7 +67,7 @@ export function isContent(value: unknown): value is Content {
   return typeof value === "object" && value !== null && "type" in value && kinds.includes(value.type as string);
 }
 
-/** Content as the contract has it. Throws a Failure for what is none. */
+/** wireContent converts content. Throws a Failure if it is invalid. */
 export function wireContent(c: Content): ContentBlock {
   if (!isContent(c)) throw new Failure("Internal", `content has a type, one of ${quoted(kinds)}, unlike ${shown(c)}`);
   if (c.type === "raw") return ContentBlock.fromPartial({ rawJson: encodeObject("a raw content block", c.block) });
@@ -141,7 +141,7 @@ export function wireResource(r: Resource): WireResource {
   return WireResource.fromPartial({ ...described("a resource", r), size: r.size && BigInt(r.size) });
 }
 
-/** Contents, with what is said of them elsewhere where they do not say it themselves. Throws a Failure for what are none. */
+/** wireContents converts contents; uri and mimeType are defaults. Throws a Failure if they are invalid. */
 export function wireContents(c: ResourceContents, uri = "", mimeType = ""): WireContents {
   if (!isContents(c)) {
     throw new Failure("Internal", `contents of a resource have either a text or a blob, unlike ${shown(c)}`);

@@ -148,7 +148,7 @@ export function encodeJson(value: unknown): string {
   return text;
 }
 
-/** Objects of which JSON.stringify would make {} or a list of numbers: what to write instead. */
+/** Objects of which JSON.stringify would make {} or a list of numbers, and their replacements. */
 const unencodable: [new (...args: never[]) => object, string, string][] = [
   [Promise, "promise", "await it"],
   [Map, "Map", "use Object.fromEntries(…)"],
@@ -156,7 +156,7 @@ const unencodable: [new (...args: never[]) => object, string, string][] = [
   [Uint8Array, "Buffer", 'use its base64, toString("base64"), or content such as image(…)'],
 ];
 
-/** A replacer for JSON.stringify that throws, by the member, for what has no JSON. */
+/** encodable is a replacer for JSON.stringify that throws for values without JSON, with their member. */
 function encodable(this: Record<string, unknown>, key: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new Error(`the number ${value} at ${quote(key)} is no JSON; use null or a text instead`);

@@ -6,7 +6,7 @@ const maxPending = 1024;
 /** One stream's view of a feed. */
 interface Watcher {
   uri: string;
-  /** What changed since its last look, each URI once. */
+  /** The URIs that changed since its last read, each once. */
   pending: Set<string>;
   wake: () => void;
 }

@@ -31,7 +31,7 @@ function unfillable({ type, format, enum: values, items }: JsonSchema): string |
   return undefined;
 }
 
-/** What says whether the content of an answer fits a form. Formats are not looked at. Throws when the form is no schema. */
+/** fitting returns a function that validates the content of an answer. Formats are not checked. Throws if the form is no schema. */
 export function fitting(owner: string, form: JsonSchema): (content: unknown) => boolean {
   try {
     return new Ajv2020({ strict: false, validateFormats: false, logger: false }).compile(form);

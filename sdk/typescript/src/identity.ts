@@ -40,7 +40,7 @@ export class Identities {
     });
   }
 
-  /** Who makes a call. Throws a status. */
+  /** verify returns the caller of a call. Throws a status. */
   async verify(metadata: Metadata, callId: string): Promise<Principal> {
     const sent = metadata.get(identityMetadata);
     if (sent.length !== 1) {

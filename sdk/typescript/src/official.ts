@@ -1,12 +1,12 @@
 import { Failure } from "./failure.js";
 import { quoted } from "./options.js";
 
-/** Something that a handler returned and that looks like a result of MCP. */
+/** An object that a handler returned and that has members of a result of MCP. */
 export interface Official {
-  /** Whose results it looks like. */
+  /** The kind of result. */
   result: "a tool" | "a read" | "a prompt";
   owner: string;
-  /** What to write when a value is meant. */
+  /** The replacement if a value is meant. */
   value: string;
   out: object;
 }

@@ -11,7 +11,7 @@ export type Encoder<E> = Pick<MessageFns<E>, "encode">;
 
 /**
  * Cuts one page out of a list: by count, and by bytes (one item always goes). The token says where the page before ended
- * and after which key, so that what is added or removed meanwhile shifts nothing. A bad token throws a status.
+ * and after which key, so that entries that are added or removed between pages shift nothing. A bad token throws a status.
  */
 export function page<E>(all: E[], key: (e: E) => string, type: Encoder<E>, token: string, size = 0) {
   const start = pageStart(all, key, token);

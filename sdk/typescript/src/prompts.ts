@@ -16,14 +16,14 @@ export interface PromptMessage {
   content: string | Content;
 }
 
-/** What a prompt gives, in full, as the official SDK has it. What has no description gets the prompt's own. MCP: GetPromptResult. */
+/** A complete prompt, as in the official SDK. Without a description it has that of its registration. MCP: GetPromptResult. */
 export interface GetPromptResult {
   messages: (string | PromptMessage)[];
   description?: string;
   _meta?: object;
 }
 
-/** What a prompt's handler gives: a string is one message of the user. */
+/** The return value of a prompt's handler: a string is one message of the user. */
 export type PromptOutput = string | PromptMessage | (string | PromptMessage)[] | GetPromptResult;
 
 export type PromptConfig<A extends MaybeSchema> = Shown & {
@@ -97,7 +97,7 @@ function promptResult(owner: string, description = "", out: PromptOutput): WireR
   });
 }
 
-/** What a handler gave, in full. Throws, by the prompt's name, for what is none. */
+/** wholeOf completes a handler's return value. Throws, with the prompt's name, if it is none. */
 function wholeOf(owner: string, out: PromptOutput): GetPromptResult {
   const value = 'return a string, { role: "user", content: "…" }, or a list of them';
   if (out === undefined || out === null) throw new Failure("Internal", `${owner} returned nothing: ${value}`);

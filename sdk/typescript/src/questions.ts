@@ -37,10 +37,10 @@ export interface Root {
   name?: string;
 }
 
-/** Marks an answer that does not fit its question. */
+/** Unfit marks an answer that does not fit its question. */
 class Unfit extends Error {}
 
-/** What an answer has to have. Throws Unfit where it is undefined. */
+/** fit returns a required part of an answer. Throws Unfit if it is undefined. */
 function fit<T>(part: T | undefined): T {
   if (part === undefined) throw new Unfit();
   return part;
@@ -71,7 +71,7 @@ export class Question<T> {
   }
 }
 
-/** What a member of a form may be: MCP has no others. */
+/** The type of a form's member: MCP has no others. */
 export type FormValue = string | number | boolean | string[] | undefined;
 
 /** The schema of a form: of an object of strings, numbers, booleans, enums and arrays of enums, or of one of those. */
@@ -95,7 +95,7 @@ export function form<S extends FormSchema>(key: string, message: string, schema:
   });
 }
 
-/** Asks the user to fill in a form by a flat JSON Schema, of which a text is sent verbatim; what the user did is the answer. */
+/** Asks the user to fill in a form by a flat JSON Schema, of which a text is sent verbatim. The answer has the action of the user. */
 export function formSchema(key: string, message: string, schema: string | object): Question<ElicitResult> {
   const owner = `question ${JSON.stringify(key)}`;
   const text = schemaText(`the form of ${owner}`, schema);

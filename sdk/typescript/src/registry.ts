@@ -4,14 +4,14 @@ import { Failure, quote } from "./failure.js";
 import type { Feed } from "./feed.js";
 import type { Plain } from "./run.js";
 
-/** What a request gets. */
+/** The handler of a request. */
 export interface Work<Request, Result> {
   handle(request: Request, call: Call): Promise<Result>;
   /** Absent: an error that says nothing of its kind is INTERNAL. */
   plain?: Plain<Result>;
 }
 
-/** Something that is offered, as it is listed. */
+/** An entry of a list. */
 export interface Entry<Listed, Request, Result> extends Work<Request, Result> {
   listed: Listed;
   completers?: Completers;
@@ -26,7 +26,7 @@ export class Registry<E> {
     readonly changes: Feed,
   ) {}
 
-  /** Throws when the key is taken: remove what is there first. */
+  /** add adds an entry. Throws if the key is taken: remove that entry first. */
   add(key: string, entry: E): void {
     if (this.#entries.has(key)) {
       const taken = `${this.kind} ${JSON.stringify(key)} is registered already`;
@@ -36,7 +36,7 @@ export class Registry<E> {
     this.changes.publish("");
   }
 
-  /** Says whether there was such an entry. */
+  /** remove removes an entry, and returns whether it existed. */
   remove(key: string): boolean {
     const existed = this.#entries.delete(key);
     if (existed) this.changes.publish("");

@@ -12,15 +12,15 @@ import { type JsonSchema, type MaybeSchema, objectSchema, type Schema, valid } f
 import { UriTemplate } from "./template.js";
 import type { Bytes } from "./types.js";
 
-/** What was read, in full, as the official SDK has it. MCP: ReadResourceResult. */
+/** A complete result of a read, as in the official SDK. MCP: ReadResourceResult. */
 export interface ReadResourceResult {
   contents: content.ResourceContents[];
   _meta?: object;
 }
 
 /**
- * What was read. A string is text; bytes are text when they are valid UTF-8 and the MIME type does not deny it, else binary;
- * both under the URI that was read. Nothing, as null is, is NOT_FOUND.
+ * The return value of a read. A string is text; bytes are text when they are valid UTF-8 and the MIME type does not deny it, else binary;
+ * both under the URI that was read. null and undefined mean NOT_FOUND.
  */
 export type ReadOutput =
   string | Bytes | content.ResourceContents | content.ResourceContents[] | ReadResourceResult | null | undefined;
@@ -55,7 +55,7 @@ type Bare<Name extends string> = Name extends `${infer N}*` ? N : Name extends `
 export type ResourceOptions = content.ResourceConfig & { size?: number | bigint };
 export type TemplateOptions<V extends MaybeSchema = undefined> = content.ResourceConfig & {
   /**
-   * An object of strings and enums, one for each variable; those that are not optional must be in a URI. What it refuses is
+   * An object of strings and enums, one for each variable; those that are not optional must be in a URI. A URI that it refuses is
    * NOT_FOUND. Absent: any strings.
    */
   variablesSchema?: V;
@@ -128,7 +128,7 @@ function variablesOf(owner: string, schema: Schema<any, any>, { variables }: Uri
   );
 }
 
-/** Makes reads of a handler, with the MIME type of what does not say its own. */
+/** readBy makes reads of a handler. mimeType is the default for contents. */
 export function readBy(handler: ReadHandler, mimeType?: string): Read["handle"] {
   return async ({ uri }, call) => {
     const { contents, _meta } = wholeOf(uri, mimeType, await reading(uri, () => handler(uri, call)));
@@ -152,7 +152,7 @@ export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise
   }
 }
 
-/** What a handler gave, in full. Throws, by the URI, for what is none. */
+/** wholeOf completes a handler's return value. Throws, with the URI, if it is none. */
 function wholeOf(uri: string, mimeType: string | undefined, out: ReadOutput): ReadResourceResult {
   if (out === undefined || out === null) return { contents: [] };
   if (typeof out === "string") return { contents: [{ text: out }] };

@@ -16,10 +16,10 @@ interface Parts<S> {
   _meta?: object;
 }
 
-/** A tool's result in full, as the official SDK has it. MCP: CallToolResult. */
+/** A complete result of a tool, as in the official SDK. MCP: CallToolResult. */
 export type CallToolResult<S = unknown> = Parts<S> & ({ content: Content[] } | { structuredContent: S });
 
-/** A tool's result in full, whatever members the output schema has. */
+/** A complete result of a tool, also if its members are those of the output schema. */
 export class Result {
   constructor(readonly parts: Parts<unknown>) {
     mustKnow("a Result", parts, { content: true, structuredContent: true, isError: true, _meta: true });
@@ -42,7 +42,7 @@ export function errorResult(message: string): Result {
   return new Result({ content: [text(message)], isError: true });
 }
 
-/** What a tool says of its output: its schema, and the names of its members. */
+/** The output of a tool: its schema, and the names of its members. */
 export interface Output {
   schema: Schema<any, any>;
   members: string[];
@@ -54,7 +54,7 @@ export function membersOf({ properties = {}, ...rest }: schemas.JsonSchema): str
   return [...Object.keys(properties), ...branches.flatMap(membersOf)];
 }
 
-/** The result that a handler gave, as the contract has it. Throws a Failure, by the tool's name, for what is none. */
+/** toolResult converts a handler's return value. Throws a Failure, with the tool's name, if it is no result. */
 export async function toolResult(owner: string, out: unknown, output: Output | undefined): Promise<WireResult> {
   const { content = [], structuredContent: value, isError = false, _meta } = partsOf(owner, out, output);
   if (output && value === undefined && !isError) {
@@ -69,7 +69,7 @@ export async function toolResult(owner: string, out: unknown, output: Output | u
   });
 }
 
-/** What a handler gave, in full. With an output schema, what is no result of MCP is structured content. */
+/** partsOf completes a handler's return value. With an output schema, a value that is no result of MCP is structured content. */
 function partsOf(owner: string, out: unknown, output: Output | undefined): Parts<unknown> {
   if (out instanceof Result) return out.parts;
   if (isOfficial(out, output?.members ?? [])) return official(owner, out);
@@ -88,7 +88,7 @@ function partsOf(owner: string, out: unknown, output: Output | undefined): Parts
 const asValue = "for a value have an outputSchema, or return structured(…)";
 const textEach = 'write text("…") for each text';
 
-/** What a handler without an outputSchema returned that is no result, and what to write instead. */
+/** kindOf describes a return value that is no result, and its replacement. */
 function kindOf(out: {}): string {
   if (out instanceof Uint8Array) return "bytes: return image(data, mimeType), audio(…) or embed({ uri, blob })";
   if (typeof out === "object") return `an object that is no result: ${asValue}`;

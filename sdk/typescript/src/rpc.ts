@@ -19,10 +19,10 @@ type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
 type Watched = { uri: string; fits: (prefix: string) => boolean; changed: (uri: string) => object };
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
-/** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
+/** The time, in ms, by which the deadline may pass sooner at the caller, who then cancels the call. */
 const deadlineSkew = 250;
 
-/** Makes RPCs of functions. What they throw becomes the status of the RPC. */
+/** Makes RPCs of functions. Their errors become the status of the RPC. */
 export class Rpcs {
   readonly #identities: Identities | undefined;
 
@@ -62,7 +62,7 @@ export class Rpcs {
     };
   }
 
-  /** A feed of changes. Those providers are watched meanwhile whose prefix fits. */
+  /** A feed of changes. While it is open, providers with a matching prefix are watched. */
   watch<Req>(
     response: MadeFrom,
     feed: Feed,
@@ -72,7 +72,7 @@ export class Rpcs {
       const { uri, fits, changed } = watched(call.request);
       const send = async (event: object) => {
         for (const provided of this.server.providers.all()) {
-          if (held.has(provided) || !fits(provided.prefix)) continue; // one may be what is new
+          if (held.has(provided) || !fits(provided.prefix)) continue; // a new provider may be the change
           held.add(provided);
           await provided.acquire();
         }
@@ -92,7 +92,7 @@ export class Rpcs {
     };
   }
 
-  /** Does work within the trace of its caller, who is identified if the server wants it. */
+  /** Does work in the trace of its caller, whose identity is verified if the server requires one. */
   #work<Req, Res>(call: ServedCall, handle: Handle<Req, Res>, sink: Sink): Promise<Res> {
     return traced(call.getPath(), call.metadata, async () => {
       const { context } = call.request as { context?: RequestContext };
@@ -103,8 +103,8 @@ export class Rpcs {
   }
 
   /**
-   * Runs a function with what says when its call is to end; afterwards that does not abort any more. The call ends then, also
-   * when the function runs on.
+   * Runs a function with a signal that aborts when its call ends. The signal does not abort after the function has returned. An
+   * aborted call ends, also if its function still runs.
    */
   async #sinkOf<T>(call: ServedCall, fn: (sink: Sink) => failure.Awaitable<T>): Promise<T> {
     const until = Number(call.getDeadline());

@@ -28,13 +28,13 @@ function line(level: string): Logger["info"] {
   };
 }
 
-/** What requests for work have. */
+/** The members of requests for work. */
 export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
-/** Makes a result of an error that says nothing of its kind. */
+/** Makes a result of an error without a reason. */
 export type Plain<R> = (error: Error) => R;
 
-/** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
+/** Runs handlers. A fault of the program is INTERNAL, with its message in the log only. */
 export class Runner {
   /** maskErrors hides the message of every error that has no reason. */
   constructor(
@@ -42,7 +42,7 @@ export class Runner {
     readonly maskErrors = false,
   ) {}
 
-  /** One round of a request for what find finds; it may throw a Failure. */
+  /** work runs one round of a request by the handler that find returns; find may throw a Failure. */
   work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
     const sent = (call: Call, result: R): R => {
       const { metaJson, cache } = call.extras;
@@ -60,7 +60,7 @@ export class Runner {
     return this.unary(`completion of ${argumentName}`, { context }, sink, (call) => suggest(by, request, call));
   }
 
-  /** Does what has no stream: no events, no questions. Throws a status in place of a failure. */
+  /** unary runs a handler without events and questions. Throws a status in place of a failure. */
   async unary<R>(what: string, request: WorkRequest, sink: Sink, handle: (call: Call) => Awaitable<R>): Promise<R> {
     const failing = (thrown: unknown, call: Call) => sorted<R>(call, thrown, undefined);
     const outcome = await this.#round(what, request, { ...sink, emit: undefined }, handle, failing);
@@ -95,8 +95,8 @@ export class Runner {
 }
 
 /**
- * The result of what a handler threw that is no fault, where it has one: by plain, which tools have, an ordinary error and
- * NOT_FOUND are for the model. Throws what is a Failure or a status.
+ * sorted converts an error of a handler that is no fault. With plain, which tools have, an error without a reason and NOT_FOUND
+ * become a result for the model. Other failures and statuses are thrown.
  */
 function sorted<R>(call: Call, thrown: unknown, plain: Plain<R> | undefined): R {
   const lacking = plain && failure.notFound(thrown);

@@ -24,7 +24,7 @@ export interface SamplingMessage {
   _meta?: object;
 }
 
-/** What to ask the client's model. MCP: CreateMessageRequestParams. */
+/** A request to the client's model. MCP: CreateMessageRequestParams. */
 export interface SamplingRequest {
   messages: SamplingMessage[];
   maxTokens: number;
@@ -50,7 +50,7 @@ export interface ModelPreferences {
   intelligencePriority?: number;
 }
 
-/** What the client's model said. MCP: CreateMessageResult. */
+/** The answer of the client's model. MCP: CreateMessageResult. */
 export interface SamplingResult {
   role: Role;
   content: SamplingContent<Bytes>[];

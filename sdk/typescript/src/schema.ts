@@ -11,9 +11,9 @@ export interface Schema<Input = unknown, Output = Input> {
 
 export type MaybeSchema = Schema<any, any> | undefined;
 
-/** What a schema makes of its input. */
+/** The output type of a schema. */
 export type Infer<S> = S extends Schema<any, infer Output> ? Output : never;
-/** What a schema takes. */
+/** The input type of a schema. */
 export type InferInput<S> = S extends Schema<infer Input, any> ? Input : never;
 
 export interface JsonSchema {
@@ -26,8 +26,8 @@ export interface JsonSchema {
 }
 
 /**
- * The JSON Schema 2020-12 of what goes into a schema, or of what comes out. Throws, with the name of whom it is for, when the
- * schema has none.
+ * jsonSchema returns the JSON Schema 2020-12 of a schema's input or output. Throws, with the owner's name, if the schema has
+ * none.
  */
 export function jsonSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
   const convert = schema?.["~standard"]?.jsonSchema?.[direction];
@@ -42,7 +42,7 @@ export function jsonSchema(owner: string, schema: Schema, direction: "input" | "
   }
 }
 
-/** Why something is no schema, and what to write. */
+/** notSchema explains why a value is no schema, with its replacement. */
 function notSchema(given: unknown): string {
   const members = typeof given === "object" && given !== null ? Object.values(given) : [];
   const shape =
@@ -55,8 +55,8 @@ function notSchema(given: unknown): string {
 }
 
 /**
- * A schema with its references written out, for those who take none. Inside itself, an object is any object, and what else
- * refers to itself is anything.
+ * inlined writes out the references of a schema, for clients that support none. A recursive object becomes any object, another
+ * recursive schema any value.
  */
 function inlined(schema: JsonSchema, named: Record<string, JsonSchema>, within: string[]): JsonSchema {
   const text = JSON.stringify(schema, (_, value) => {
@@ -70,7 +70,7 @@ function inlined(schema: JsonSchema, named: Record<string, JsonSchema>, within: 
   return JSON.parse(text);
 }
 
-/** jsonSchema for what has to be an object. */
+/** objectSchema is jsonSchema for objects. */
 export function objectSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
   const made = jsonSchema(owner, schema, direction);
   const type = made.type ?? "a union";
@@ -88,12 +88,12 @@ export function schemaText(owner: string, given: string | object): string {
   return text;
 }
 
-/** The value of a JSON text; undefined: it is none. */
+/** parsed returns the value of a JSON text; undefined: it is no JSON. */
 export function parsed(text: string): unknown {
   return unlessThrown(() => JSON.parse(text));
 }
 
-/** What is returned; undefined where it throws. */
+/** unlessThrown returns the value of read; undefined if that throws. */
 export function unlessThrown<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -102,7 +102,7 @@ export function unlessThrown<T>(read: () => T): T | undefined {
   }
 }
 
-/** The value as the schema has it. Throws what misfit makes of what is wrong with it. */
+/** valid returns the output of the schema for a value. Throws the error that misfit makes of the issues. */
 export async function valid<S extends Schema<any, any>>(
   schema: S,
   value: unknown,

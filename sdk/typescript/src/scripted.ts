@@ -82,7 +82,7 @@ const actions = {
   cancel: ElicitAction.ELICIT_ACTION_CANCEL,
 };
 
-/** What an answer to each type of question is. */
+/** The member of an answer to each type of question, and how to write one. */
 const fitting: Record<Asked["type"], { member: string; write: string }> = {
   form: { member: "action", write: "accepted({ … }), declined() or dismissed()" },
   url: { member: "action", write: "accepted(), declined() or dismissed()" },

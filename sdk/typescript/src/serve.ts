@@ -164,7 +164,7 @@ export async function serve(server: Server, { args, ...given }: ProgramOptions =
   }
 }
 
-/** Has the end of a handler, in what it left behind without waiting for it, not end the process. Others do, as without this. */
+/** outlived ignores the rejections of questions that a handler has not awaited. Other unhandled rejections end the process, as usual. */
 function outlived(reason: unknown): void {
   if (!(reason instanceof Unwinding) && process.listenerCount("unhandledRejection") === 1) throw reason;
 }

@@ -62,7 +62,7 @@ const names: Names<ServerOptions> = {
 
 /**
  * A service's tools, resources and prompts; serve serves it. Everything may be added and removed at any time: watchers
- * are notified. An invalid registration throws at once, and says what to do.
+ * are notified. An invalid registration throws at once, with what to write.
  */
 export class Server {
   /** @internal */ readonly extensionsJson: Record<string, string>;
@@ -76,9 +76,9 @@ export class Server {
   /** @internal */
   readonly templates = new Registry<resources.TemplateEntry>("resource template", this.feeds.resources);
   /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
-  /** @internal What ends the RPCs that run, as the service stops. */
+  /** @internal Functions that end the running RPCs when the service stops. */
   readonly running = new Set<() => void>();
-  /** @internal By tool. They outlast it, as its tasks do. */
+  /** @internal Cancel handlers by tool. They outlast a removed tool, as its tasks do. */
   readonly cancels = new Map<string, tools.CancelHandler>();
 
   constructor(

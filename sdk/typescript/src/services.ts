@@ -17,7 +17,7 @@ import { Runner } from "./run.js";
 import type { Server } from "./server.js";
 
 type Listed = { name: string } | { uri: string } | { uriTemplate: string };
-/** What a provider is asked. */
+/** A request to a provider. */
 type Ask<T> = (provider: ResourceProvider, call: Call) => Awaitable<T>;
 type ListRequest = { pageToken: string; pageSize?: number };
 
@@ -41,7 +41,7 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     });
   }
 
-  /** What all providers give, in their order. */
+  /** all collects the lists of all providers, in their order. */
   async function all<T>(what: string, sink: Sink, ask: Ask<T[]>): Promise<T[]> {
     const found: T[] = [];
     for (const { prefix, provider } of server.providers.all()) {
@@ -50,7 +50,7 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     return found;
   }
 
-  /** What the provider of a URI gives; nothing is NOT_FOUND. */
+  /** provided requests from the provider of a URI; undefined and null are NOT_FOUND. */
   function provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | null | undefined>) {
     const { uri, context } = request;
     return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
@@ -126,12 +126,12 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   } satisfies resources.ResourceServiceServer);
 }
 
-/** What an entry of a list is known by. */
+/** keyOf returns the key of an entry of a list. */
 const keyOf = (l: Listed) => ("uriTemplate" in l ? l.uriTemplate : "uri" in l ? l.uri : l.name);
 
 const skilled = (s: Server) => s.providers.all().flatMap(({ provider }) => (provider.skills ? [provider] : []));
 
-/** Says what is there: a kind is announced when it has an entry or is to be announced anyway. */
+/** describe returns the description of a server: a kind is announced if it has an entry, or by the option announce. */
 function describe(s: Server): object {
   const { announce = [], instructions } = s.options;
   const entries = { tools: s.tools.all(), prompts: s.prompts.all(), resources: s.resources.all() };

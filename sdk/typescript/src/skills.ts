@@ -40,7 +40,7 @@ const types: Record<string, string> = {
 
 /**
  * Serves the skills of a directory: each directory with a SKILL.md is one, at any depth, with all files below it. Names
- * with a leading dot, and links, are ignored. Each request reads what has changed; digests are cached by size and time.
+ * with a leading dot, and links, are ignored. Each request reads changed files; digests are cached by size and time.
  */
 export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   readonly #digests = new Map<string, { size: number; modified: number; sha256: Buffer }>();

@@ -4,7 +4,7 @@ import { unescape } from "node:querystring";
 interface Part {
   pattern: RegExp;
   name?: string;
-  /** What is between the values of a list; a comma comes in its place. */
+  /** The separator of a list's values; a comma replaces it. */
   separator: RegExp | string;
   mayLack?: boolean;
 }
@@ -26,8 +26,8 @@ export class UriTemplate {
   }
 
   /**
-   * The variables of a URI in any spelling, decoded (what is not UTF-8 then becomes U+FFFD); undefined: it does not match. One that is absent in
-   * the URI is absent here. Each value is the longest with which what follows matches, as in the other libraries. A URI that matches as it is
+   * The variables of a URI in any spelling, decoded (invalid UTF-8 becomes U+FFFD); undefined: it does not match. One that is absent in
+   * the URI is absent here. Each value is the longest with which the rest matches, as in the other libraries. A URI that matches as it is
    * spelled has the values of that.
    */
   match(uri: string): Record<string, string> | undefined {

@@ -30,8 +30,8 @@ export interface TaskSupport {
   /** "optional": those of clients that can have tasks. "required": all; the edge refuses other clients. */
   mode: "optional" | "required";
   /**
-   * When: "at-once" (what "required" means by itself), or "deferred", when the handler has run for a while or calls
-   * `call.defer` (what "optional" means by itself).
+   * When: "at-once" (the default of "required"), or "deferred", when the handler has run for a while or calls
+   * `call.defer` (the default of "optional").
    */
   start?: "at-once" | "deferred";
   /** How often, in ms, clients should ask for a task: 100 ms to 1 h. Absent: the edge chooses. */
@@ -51,12 +51,12 @@ type ToolDescription = Shown & {
   onCancel?: CancelHandler;
 };
 
-/** What a tool is. I is the schema of its arguments, O that of its structured content. */
+/** The options of a tool. I is the schema of its arguments, O that of its structured content. */
 export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {
-  /** An object; absent: there are no arguments. Arguments are what it makes of what the client gave. */
+  /** An object; absent: there are no arguments. The handler gets its output. */
   inputSchema?: I;
   /**
-   * What becomes of arguments that the inputSchema does not name: they are refused by name, or, with "allow", left to the
+   * Arguments that the inputSchema does not name are refused by name, or, with "allow", left to the
    * schema, of which z.object drops and z.looseObject keeps them. Absent: "refuse", but for a schema that says of itself that
    * it takes them, as z.looseObject does.
    */
@@ -68,10 +68,10 @@ export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescr
 /** A tool by JSON Schemas: texts, which are sent verbatim, or objects. */
 export type RawToolConfig = ToolDescription & { inputSchema?: string | object; outputSchema?: string | object };
 
-/** What a handler gets: without an inputSchema there are no arguments. */
+/** The arguments of a handler: none without an inputSchema. */
 export type Arguments<I> = I extends Schema<any, infer Output> ? Output : {};
 
-/** What a handler gives: with an output schema a value that fits it, else content; or a result of MCP in full. */
+/** The return value of a handler: with an output schema a value that fits it, else content; or a complete result. */
 export type ToolOutput<O> = Short<O> | CallToolResult<Structured<O>> | Result;
 type Short<O> = O extends Schema<infer Input, any> ? Input : string | Content | Content[] | void;
 type Structured<O> = O extends Schema<infer Input, any> ? Input : unknown;

@@ -32,7 +32,7 @@ export class EventWriter<Response> {
     this.#flush();
   }
 
-  /** Writes what waits, as long as the reader takes it; all: whether it takes it or not. */
+  /** Writes pending events while the reader is ready; all: also if it is not. */
   #flush(all = false): void {
     while (this.#pending.length > 0 && (all || !this.#blocked)) this.#write(this.#pending.shift()!);
     if (this.#pending.length > 0 || this.#dropped === 0) return;
@@ -45,7 +45,7 @@ export class EventWriter<Response> {
     this.#blocked = !this.stream.write(this.response(event));
   }
 
-  /** Writes what waits, then the outcome, and ends the stream. */
+  /** Writes pending events, then the outcome, and ends the stream. */
   end(outcome: Response): void {
     this.#flush(true);
     this.stream.write(outcome);

@@ -7,7 +7,7 @@ const usual = 1 << 20;
 
 /**
  * A file among the arguments of a tool: base64 on the wire, whose schema has `contentEncoding`, and a Buffer for the handler.
- * What is no base64, or above max bytes (1 MiB), is refused before the handler runs. All arguments together are bounded by the
+ * Invalid base64, and more than max bytes (1 MiB), are refused before the handler runs. All arguments together are bounded by the
  * edge's limit `body`.
  */
 export function bytes({ max = usual }: { max?: number } = {}) {
