@@ -2,7 +2,7 @@ import { Answers, wireDuration } from "./answers.js";
 import { Asking, naming, Unwinding } from "./asked.js";
 import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf, statusOf } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
-import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { InputRequest, InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
 import {
   type ElicitResult,
@@ -107,6 +107,8 @@ export class Call {
   readonly #answers: Answers;
   readonly #asking = new Asking();
   readonly #once = new Map<string, Promise<unknown>>();
+  /** The questions of this round by their keys. */
+  readonly #asked = new Map<string, InputRequest>();
   #over = false;
   #progress = -Infinity;
   #deferred = false;
@@ -148,6 +150,7 @@ export class Call {
    * only.
    */
   setCache(ttl: number, options: { shared?: boolean } = {}): void {
+    mustKnow("setCache", options, { shared: true });
     this.extras.cache = cacheHint(ttl, options.shared);
   }
 
@@ -207,6 +210,7 @@ export class Call {
    * MCP: notifications/progress.
    */
   progress(progress: number, total?: number, message = ""): void {
+    if (typeof progress !== "number") throw new TypeError("progress is a number: write call.progress(1, 2)");
     if (!this.wantsProgress || this.#over || !(progress > this.#progress)) return;
     this.#progress = progress;
     this.#emit?.({ progress: { progress, total, message, metaJson: "" } });
@@ -294,6 +298,7 @@ export class Call {
 
   async #askAll<T>(questions: readonly Question<T>[]): Promise<T[]> {
     this.#mayAsk();
+    for (const { request } of questions) this.#mustBeOwn(request);
     const found = await Promise.all(questions.map((q) => this.#answers.find(q.request.key, (r) => q.fits(r))));
     found.forEach((response, i) => {
       const { request } = questions[i]!;
@@ -301,6 +306,20 @@ export class Call {
     });
     if (this.#answers.missing.size > 0) throw new Unwinding();
     return Promise.all(questions.map((q, i) => q.parse(found[i]!)));
+  }
+
+  /** Throws if another question of this round has the same key: one answer would be that of both. */
+  #mustBeOwn(request: InputRequest): void {
+    const before = this.#asked.get(request.key);
+    this.#asked.set(request.key, request);
+    if (!before || before === request) return;
+    const [one, other] = [before, request].map((q) => InputRequest.encode(InputRequest.fromPartial(q)).finish());
+    if (Buffer.compare(one!, other!) === 0) return;
+    const key = JSON.stringify(request.key.slice(0, 40));
+    throw new Failure(
+      "Internal",
+      `two different questions have the key ${key}: give each its own, as \`sure-${"$"}{id}\``,
+    );
   }
 
   #mayAsk(): void {

@@ -1,6 +1,7 @@
 /** Arguments of zod that a tool takes. It takes the package zod beside this one: npm install zod. */
 import { z } from "zod";
 import { isBase64 } from "./content.js";
+import { mustKnow } from "./options.js";
 
 /** The most bytes of an argument that says no bound. */
 const usual = 1 << 20;
@@ -10,7 +11,9 @@ const usual = 1 << 20;
  * Invalid base64, and more than max bytes (1 MiB), are refused before the handler runs. All arguments together are bounded by the
  * edge's limit `body`.
  */
-export function bytes({ max = usual }: { max?: number } = {}) {
+export function bytes(options: { max?: number } = {}) {
+  mustKnow("bytes", options, { max: true });
+  const { max = usual } = options;
   const characters = 4 * Math.ceil(max / 3);
   return z
     .string()

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { structured } from "@mcpedge/capability";
 import { accepted, TestClient } from "@mcpedge/capability/testing";
+import { bytes } from "@mcpedge/capability/zod";
 import { make } from "./server.js";
 
 test("values of which JSON.stringify makes nothing are errors that name their member", async () => {
@@ -63,6 +64,33 @@ test("the variables of a template are typed by their names", async () => {
   server.registerResourceTemplate("d", "d://x{?q}", {}, (_, { q }) => q.length.toString());
   server.registerResourceTemplate("e", "e://{a*}/{b:3}", {}, (_, { a, b }) => a + b);
   assert.equal((await new TestClient(server).readResource("a://1/2?q=4")).text, "124undefined");
+});
+
+test("two questions under one key are an error, and one that is repeated is not", async () => {
+  const server = make();
+  server.registerTool("loop", {}, async (_, call) => {
+    const deleted = [];
+    for (const file of ["a", "b"]) if (await call.ask("sure", `Delete ${file}?`, z.boolean())) deleted.push(file);
+    return deleted.join();
+  });
+  server.registerTool("again", {}, async (_, call) => {
+    const ask = () => call.ask("sure", "Sure?", z.boolean());
+    return `${await ask()} ${await ask()}`;
+  });
+  const client = new TestClient(server, { answers: { sure: accepted(true) } });
+  const { failure } = await client.callTool("loop");
+  assert.equal(failure?.message, 'two different questions have the key "sure": give each its own, as `sure-${id}`');
+  assert.equal((await client.callTool("again")).text, "true true");
+});
+
+test("options of calls and of bytes are refused when they are misspelled", async () => {
+  const server = make();
+  server.registerTool("progress", {}, (_, call) => call.progress({ progress: 1 } as never));
+  server.registerResource("r", "a://r", {}, (_, call) => (call.setCache(1, { share: true } as never), ""));
+  const client = new TestClient(server);
+  assert.match((await client.callTool("progress")).failure?.message ?? "", /failed by a fault/);
+  assert.match((await client.readResource("a://r")).failure?.message ?? "", /failed by a fault/);
+  assert.throws(() => bytes({ most: 5 } as never), /bytes has no option "most": known are "max"/);
 });
 
 test("handlers may take a call apart", async () => {
