@@ -95,14 +95,12 @@ export class Call {
   readonly attempt: number;
   /** 1 for the first round, and one more after each set of answers. */
   readonly round: number;
-  /** The caller. An empty subject means anonymous. */
-  readonly principal: Principal;
   /** The name and version that the client reports, for display only. */
   readonly clientInfo: Implementation | undefined;
-  /** The questions that the client supports. No check is needed before asking; check it to choose another way. */
-  readonly clientCapabilities: ClientCapabilities;
 
   readonly #context: common.RequestContext;
+  #principal: Principal | undefined;
+  #capabilities: ClientCapabilities | undefined;
   readonly #emit: Sink["emit"];
   readonly #answers: Answers;
   readonly #asking = new Asking();
@@ -121,9 +119,17 @@ export class Call {
     this.#emit = sink.emit;
     ({ signal: this.signal, deadline: this.deadline } = sink);
     ({ callId: this.id, attempt: this.attempt, round: this.round, clientInfo: this.clientInfo } = context);
-    this.principal = principalOf(context.principal);
-    this.clientCapabilities = capabilitiesOf(context.clientCapabilities);
     this.#answers = new Answers(answers, state);
+  }
+
+  /** The caller. An empty subject means anonymous. */
+  get principal(): Principal {
+    return (this.#principal ??= principalOf(this.#context.principal));
+  }
+
+  /** The questions that the client supports. No check is needed before asking; check it to choose another way. */
+  get clientCapabilities(): ClientCapabilities {
+    return (this.#capabilities ??= capabilitiesOf(this.#context.clientCapabilities));
   }
 
   /**
