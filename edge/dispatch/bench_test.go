@@ -3,6 +3,7 @@ package dispatch
 import (
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 
 	"google.golang.org/grpc/metadata"
@@ -81,6 +82,15 @@ func BenchmarkCall(b *testing.B) {
 				call()
 			}
 		})
+	}
+}
+
+// TestRoundIsSmall bounds what is made for every call, in bytes: what few calls need is made where they need it.
+func TestRoundIsSmall(t *testing.T) {
+	for one, most := range map[reflect.Type]uintptr{reflect.TypeFor[round](): 704, reflect.TypeFor[mcp.Call](): 896} {
+		if one.Size() > most {
+			t.Errorf("%s takes %d bytes, want at most %d: put what is rare behind a pointer", one, one.Size(), most)
+		}
 	}
 }
 
