@@ -9,8 +9,9 @@ use crate::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -220,7 +221,7 @@ impl Tool {
     pub(crate) fn run(&self, call: Call, text: &str) -> Result<Work<CallToolResult>, Failure> {
         if let Some(known) = &self.arguments {
             // A value that is no object is refused when it is read.
-            let given: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+            let given: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).unwrap_or_default();
             schema::refuse_unknown(given.keys(), known).map_err(|e| Failure::new(Reason::InvalidArgument, e))?;
         }
         (self.run)(call, text)

@@ -336,7 +336,7 @@ async fn unknown_arguments_are_refused_by_name() {
     assert_eq!(failure.message, r#"unknown arguments: "colour"; there are name, count, tags, parent"#);
     assert_eq!(
         call("none", item.clone()).await.failure.unwrap().message,
-        r#"unknown arguments: "name", "count", "colour"; there are none"#
+        r#"unknown arguments: "colour", "count", "name"; there are none"#
     );
     assert_eq!(call("dropped", item.clone()).await.text(), "x");
     assert_eq!(call("open", item.clone()).await.text(), "x 2");
