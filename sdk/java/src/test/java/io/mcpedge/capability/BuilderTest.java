@@ -5,14 +5,22 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mcpedge.capability.testing.TestClient;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.ai.tool.annotation.ToolParam;
 
 /** A server as it is written with the official SDK. */
 class BuilderTest {
+  /** As those of several libraries, which are read by this name. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @Target(ElementType.TYPE_USE)
+  @interface Nullable {}
+
   record Args(@ToolParam(description = "Whom to greet") String name, @ToolParam(required = false) Integer times, @Nullable String mood) {}
 
   private static McpServer.Builder builder() {
