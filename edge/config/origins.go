@@ -56,7 +56,7 @@ func (p *origins) place(err error) error {
 		return err
 	}
 	if _, joined := err.(interface{ Unwrap() []error }); !joined {
-		placed, _ := p.placed(err)
+		_, placed := p.placed(err)
 		return placed
 	}
 	type at struct {
@@ -72,7 +72,7 @@ func (p *origins) place(err error) error {
 			}
 			return
 		}
-		placed, line := p.placed(err)
+		line, placed := p.placed(err)
 		all = append(all, at{placed, line})
 	}
 	add(err)
@@ -84,16 +84,16 @@ func (p *origins) place(err error) error {
 	return errors.Join(errs...)
 }
 
-// placed returns an error with its place, and the line of its key in the file, math.MaxInt without one.
-func (p *origins) placed(err error) (placed error, line int) {
+// placed returns the line of an error's key in the file, math.MaxInt without one, and the error with its place.
+func (p *origins) placed(err error) (line int, placed error) {
 	path := p.pathOf(err.Error())
 	if other := p.otherOf(path); other != "" {
-		return fmt.Errorf("%s: %w", other, err), math.MaxInt
+		return math.MaxInt, fmt.Errorf("%s: %w", other, err)
 	}
 	if path == "" {
-		return err, math.MaxInt
+		return math.MaxInt, err
 	}
-	return fmt.Errorf("config %s:%d: %w", p.file, p.lines[path], err), p.lines[path]
+	return p.lines[path], fmt.Errorf("config %s:%d: %w", p.file, p.lines[path], err)
 }
 
 // otherOf returns the flag or the variable that has set a key or a section that contains it. Empty
