@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	transport "google.golang.org/grpc/credentials"
 
+	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
@@ -386,19 +387,30 @@ func TestPolicyServerOverTLS(t *testing.T) {
 	}
 }
 
+// loose returns a fixture with a tool that takes any arguments besides text.
+func loose() *capability.Server {
+	s := newFixture().Server
+	capability.AddTool(s, "loose", "Says it again, whatever else is sent", func(_ context.Context, _ *capability.Call, in struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		return in.Text, nil
+	}, capability.AllowUnknownArguments())
+	return s
+}
+
 // TestPolicyServerCannotBeAvoided: with on-failure allow, nothing that a client sends makes a question fail.
 func TestPolicyServerCannotBeAvoided(t *testing.T) {
 	pdp := authorizer.Serve(t)
 	pdp.By(authorizer.Deny("no"))
-	e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) { e.OnFailure = "allow" }))
+	e := startEdge(t, only(startService(t, loose())), askedOf(pdp, func(e *config.External) { e.OnFailure = "allow" }))
 	s := newSession(t, e.URL, vNov)
 	for what, params := range map[string]string{
-		"params that are large":  `{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 64<<10) + `"}}`,
-		"params that are deep":   `{"name":"echo","arguments":{"text":"x","more":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}}`,
-		"a member twice":         `{"name":"echo","arguments":{"text":"x","text":"y"}}`,
-		"a number out of range":  `{"name":"echo","arguments":{"text":"x","more":1e999}}`,
-		"half a surrogate pair":  `{"name":"echo","arguments":{"text":"\ud800"}}`,
-		"a header without UTF-8": `{"name":"echo","arguments":{"text":"x"}}`,
+		"params that are large":  `{"name":"loose","arguments":{"text":"` + strings.Repeat("x", 64<<10) + `"}}`,
+		"params that are deep":   `{"name":"loose","arguments":{"text":"x","more":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}}`,
+		"a member twice":         `{"name":"loose","arguments":{"text":"x","text":"y"}}`,
+		"a number out of range":  `{"name":"loose","arguments":{"text":"x","more":1e999}}`,
+		"half a surrogate pair":  `{"name":"loose","arguments":{"text":"\ud800"}}`,
+		"a header without UTF-8": `{"name":"loose","arguments":{"text":"x"}}`,
 	} {
 		m := s.post(envelope("5", "tools/call", params), "X-Odd", "\xff\xfe").final()
 		if m.Error == nil || m.Error.Code != -31403 && m.Error.Code != -32602 {
@@ -422,7 +434,7 @@ func TestPolicyServerSeesTheName(t *testing.T) {
 	for _, ask := range []bool{false, true} {
 		pdp := authorizer.Serve(t)
 		pdp.By(authorizer.Allow)
-		e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) {
+		e := startEdge(t, only(startService(t, loose())), askedOf(pdp, func(e *config.External) {
 			if ask {
 				e.OnOmitted = "ask"
 			}
@@ -432,11 +444,11 @@ func TestPolicyServerSeesTheName(t *testing.T) {
 			params  string
 			omitted bool
 		}{
-			"large _meta":         {`{"name":"echo","arguments":{"text":"x"},` + meta + `}`, false},
-			"_meta first":         {`{` + meta + `,"name":"echo","arguments":{"text":"x"}}`, false},
-			"a large argument":    {`{"name":"echo","arguments":{"text":"x","more":"` + large + `"}}`, true},
-			"a deep argument":     {`{"name":"echo","arguments":{"text":"x","more":` + deep + `}}`, true},
-			"an inexact argument": {`{"name":"echo","arguments":{"text":"x","more":9007199254740993}}`, true},
+			"large _meta":         {`{"name":"loose","arguments":{"text":"x"},` + meta + `}`, false},
+			"_meta first":         {`{` + meta + `,"name":"loose","arguments":{"text":"x"}}`, false},
+			"a large argument":    {`{"name":"loose","arguments":{"text":"x","more":"` + large + `"}}`, true},
+			"a deep argument":     {`{"name":"loose","arguments":{"text":"x","more":` + deep + `}}`, true},
+			"an inexact argument": {`{"name":"loose","arguments":{"text":"x","more":9007199254740993}}`, true},
 		} {
 			m := s.post(envelope("5", "tools/call", x.params)).final()
 			asked := pdp.Asked()
@@ -450,7 +462,7 @@ func TestPolicyServerSeesTheName(t *testing.T) {
 				t.Fatalf("%s: asked %d times, %.300s", what, len(asked), m.raw)
 			}
 			about := authorizer.About(asked[0]).AsMap()
-			if dig(about, "params", "name") != "echo" || dig(about, "params", "arguments", "text") != "x" || (about["params_omitted"] == true) != x.omitted || (about["meta_omitted"] == true) == x.omitted {
+			if dig(about, "params", "name") != "loose" || dig(about, "params", "arguments", "text") != "x" || (about["params_omitted"] == true) != x.omitted || (about["meta_omitted"] == true) == x.omitted {
 				t.Errorf("%s: told %.300v", what, about)
 			}
 		}
