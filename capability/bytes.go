@@ -2,8 +2,6 @@ package capability
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"strconv"
 )
@@ -14,7 +12,6 @@ const maxArgumentBytes = 1 << 20
 // bytesField is a []byte among the arguments of a tool.
 type bytesField struct {
 	path  string // its name, after those of the structs around it
-	names []string
 	index []int
 	most  int // bytes
 }
@@ -30,12 +27,9 @@ func bytesOf(t reflect.Type, index []int, path string) []bytesField {
 		s := special(f.field.Type, f.name)
 		switch {
 		case s != nil && s.Encoding != "":
-			all = append(all, bytesField{path + f.name, []string{f.name}, at, f.mostBytes()})
+			all = append(all, bytesField{path + f.name, at, f.mostBytes()})
 		case s == nil && f.field.Type.Kind() == reflect.Struct:
-			for _, inner := range bytesOf(f.field.Type, at, path+f.name+".") {
-				inner.names = append([]string{f.name}, inner.names...)
-				all = append(all, inner)
-			}
+			all = append(all, bytesOf(f.field.Type, at, path+f.name+".")...)
 		}
 	}
 	return all
@@ -57,23 +51,6 @@ func checkBytes(fields []bytesField, in any) error {
 		}
 	}
 	return nil
-}
-
-// corruptIn names the argument that is no base64.
-func corruptIn(fields []bytesField, data []byte) string {
-	for _, f := range fields {
-		value := json.RawMessage(data)
-		for _, name := range f.names {
-			var members map[string]json.RawMessage
-			_ = json.Unmarshal(value, &members)
-			value = members[name]
-		}
-		var bytes []byte
-		if len(value) > 0 && json.Unmarshal(value, &bytes) != nil {
-			return fmt.Sprintf("the argument %q", f.path)
-		}
-	}
-	return "a file among the arguments"
 }
 
 // base64Length returns the characters of base64 of n bytes.

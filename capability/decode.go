@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +75,7 @@ func decoderOf[In any](tool string, generated, open bool) func(arguments string,
 		fill(presets, in)
 		data := []byte(arguments)
 		if err := unmarshal(data, in); err != nil {
-			return argumentError(err, files, data)
+			return argumentError(t, data, err)
 		}
 		if err := spelled.check(data, generated && !open); err != nil {
 			return err
@@ -124,21 +123,17 @@ func presetsOf(t reflect.Type, index []int) []preset {
 	return presets
 }
 
-// argumentError returns an error that names the member with the wrong type.
-func argumentError(err error, files []bytesField, data []byte) error {
-	var (
-		typeError *json.UnmarshalTypeError
-		corrupt   base64.CorruptInputError
-	)
+// argumentError returns an error that names the member which does not decode into a t.
+func argumentError(t reflect.Type, data []byte, err error) error {
+	var typeError *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &corrupt):
-		return Errorf(InvalidArgument, "%s must be base64 of the standard alphabet, with padding", corruptIn(files, data))
 	case errors.As(err, &typeError) && typeError.Field != "":
 		return Errorf(InvalidArgument, "the argument %q must be %s, not a JSON %s", typeError.Field, jsonKind(typeError.Type), typeError.Value)
 	case errors.As(err, &typeError):
 		return Errorf(InvalidArgument, "the arguments must be a JSON object, not a JSON %s", typeError.Value)
 	}
-	return Errorf(InvalidArgument, "the arguments do not fit: %s", strings.TrimPrefix(err.Error(), "json: "))
+	m := undecodedIn(t, data, err)
+	return m.failure()
 }
 
 // jsonKind returns the JSON name of a Go type.
