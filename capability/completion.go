@@ -2,6 +2,7 @@ package capability
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 )
@@ -18,8 +19,11 @@ type Completer func(ctx context.Context, c *Call, value string, chosen map[strin
 // CompleteOption adds suggestions to an argument of a prompt or a variable of a template.
 type CompleteOption func(map[string]Completer)
 
-// Complete uses a Completer to suggest values for the named argument.
+// Complete uses a Completer to suggest values for the named argument. It panics if by is nil.
 func Complete(argument string, by Completer) CompleteOption {
+	if by == nil {
+		panic(fmt.Sprintf("capability: the completer of %q is nil", argument))
+	}
 	return func(m map[string]Completer) { m[argument] = by }
 }
 

@@ -26,6 +26,7 @@ func formOf[T any]() *form {
 	if f, ok := forms.Load(t); ok {
 		return f.(*form)
 	}
+	defer panicsOf("the form " + t.String())
 	s := makeSchema(t, false)
 	if s.own == nil {
 		mustBeFlat(t, s)

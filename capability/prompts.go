@@ -27,12 +27,14 @@ type prompt struct {
 // AddPrompt adds a prompt. It replaces a prompt of the same name. The handler runs only if all
 // required arguments are present and none is unknown. An error of the handler becomes a protocol error: a *Failure
 // keeps its reason, a gRPC status its code, and others become INTERNAL. The Prompt is copied.
-// AddPrompt panics if the name is empty, or if a suggestion is for an unknown argument.
+// AddPrompt panics if the name is empty, if the handler is nil, or if a suggestion is for an unknown
+// argument.
 func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
 	handler func(ctx context.Context, c *Call, arguments map[string]string) (Out, error), options ...CompleteOption) {
 	if p.GetName() == "" {
 		panic("capability: a prompt needs a name")
 	}
+	mustHandle("prompt", p.GetName(), handler == nil)
 	listed := proto.CloneOf(p)
 	completers := completersOf(options)
 	known := map[string]bool{}

@@ -33,9 +33,12 @@ type provided struct {
 }
 
 // Provide serves every URI that begins with prefix from p. Exact resources and templates have
-// precedence; of several prefixes, the longest match wins. It panics if the prefix is empty or has
-// a provider.
+// precedence; of several prefixes, the longest match wins. It panics if p is nil, or if the
+// prefix is empty or has a provider.
 func (s *Server) Provide(prefix string, p ResourceProvider) {
+	if p == nil {
+		panic("capability: the provider of " + quote(prefix) + " is nil")
+	}
 	s.mu.Lock()
 	for _, other := range s.providers {
 		if other.prefix == prefix {

@@ -47,6 +47,7 @@ func AddResource[Out ReadOutput](s *Server, r *Resource,
 	if err := uris.Check(r.GetUri()); err != nil || r.GetName() == "" {
 		panic(fmt.Sprintf("capability: resource %q, name %q: an absolute URI and a name are required (%v)", r.GetUri(), r.GetName(), err))
 	}
+	mustHandle("resource", r.GetUri(), read == nil)
 	listed := proto.CloneOf(r)
 	s.resources.put(listed.GetUri(), &resource{listed: listed,
 		read: func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error) {
@@ -68,13 +69,14 @@ func (s *Server) RemoveResource(uri string) bool { return s.resources.remove(uri
 // ResourceTemplate is copied.
 //
 // AddTemplate panics if the template does not parse, if it has more than 64 variables or a variable
-// twice, if the name is empty, or if a suggestion is for an unknown variable.
+// twice, if the name is empty, if read is nil, or if a suggestion is for an unknown variable.
 func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	read func(ctx context.Context, c *Call, uri string, vars map[string]string) (Out, error), options ...CompleteOption) {
 	parsed, err := uris.Parse(t.GetUriTemplate())
 	if err != nil || t.GetUriTemplate() == "" || t.GetName() == "" {
 		panic(fmt.Sprintf("capability: template %q, name %q: an RFC 6570 template and a name are required (%v)", t.GetUriTemplate(), t.GetName(), err))
 	}
+	mustHandle("template", t.GetUriTemplate(), read == nil)
 	listed := proto.CloneOf(t)
 	completers := completersOf(options)
 	known := map[string]bool{}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -36,6 +37,26 @@ func toResult[Out any](tool string) (convert func(Out) (*mcpedgev1.CallToolResul
 		}
 		return value(out)
 	}, schema
+}
+
+// mustHandle panics if the handler of a tool, a resource, a template or a prompt is missing.
+func mustHandle(what, name string, missing bool) {
+	if missing {
+		panic(fmt.Sprintf("capability: %s %q: its handler is nil", what, name))
+	}
+}
+
+// panicsOf is deferred. It adds who has the type to a panic about a type or a tag of it.
+func panicsOf(who string) {
+	p := recover()
+	if said, ok := p.(string); ok {
+		if about, own := strings.CutPrefix(said, "capability: "); own && !strings.HasPrefix(about, "tool ") {
+			p = "capability: " + who + ": " + about
+		}
+	}
+	if p != nil {
+		panic(p)
+	}
 }
 
 func structuredOf[Out any](out Out) (*mcpedgev1.CallToolResult, error) { return structured(out) }

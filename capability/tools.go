@@ -130,9 +130,11 @@ func hints(t *toolConfig) *ToolAnnotations {
 //
 // AddTool panics on a programming error: an invalid name, a type or tag without a schema, or a
 // result whose kind is not clear: a []byte, or a protobuf message, whose JSON encoding/json does not
-// know.
+// know; and if the handler is nil.
 func AddTool[In, Out any](s *Server, name, description string,
 	handler func(ctx context.Context, c *Call, in In) (Out, error), options ...ToolOption) {
+	mustHandle("tool", name, handler == nil)
+	defer panicsOf("tool " + quote(name))
 	t := &toolConfig{Tool: &Tool{Name: name, Description: description}}
 	convert, output := toResult[Out](name)
 	t.OutputSchemaJson = output
@@ -148,9 +150,11 @@ func AddTool[In, Out any](s *Server, name, description string,
 
 // AddRawTool adds a tool with its schemas verbatim; an empty input schema allows any object. The
 // handler gets the arguments as the client sent them: a JSON object, never empty. Errors and panics
-// are those of AddTool. The Tool is copied, and the options change the copy.
+// are those of AddTool. The Tool is copied, and the options change the copy. AddRawTool panics if the
+// name is invalid, if a schema is not a JSON object, or if the handler is nil.
 func AddRawTool(s *Server, raw *Tool,
 	handler func(ctx context.Context, c *Call, arguments json.RawMessage) (*Result, error), options ...ToolOption) {
+	mustHandle("tool", raw.GetName(), handler == nil)
 	t := proto.CloneOf(raw)
 	for _, option := range options {
 		option(&toolConfig{Tool: t})

@@ -1,0 +1,64 @@
+package capability
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// saying calls f and returns the text of its panic.
+func saying(f func()) (said string) {
+	defer func() { said, _ = recover().(string) }()
+	f()
+	return ""
+}
+
+func none[In, Out any](context.Context, *Call, In) (out Out, err error) { return out, nil }
+
+// The panic about a mistake says which tool or form has it.
+func TestPanicsNameTheTool(t *testing.T) {
+	s := New("panics", "1")
+	for want, f := range map[string]func(){
+		`capability: tool "lend": field D: the tag default:"x" must be`: func() {
+			AddTool(s, "lend", "", none[struct {
+				D int `default:"x"`
+			}, string])
+		},
+		`capability: tool "lend": struct { C chan int }.C: a chan int makes no JSON`: func() {
+			AddTool(s, "lend", "", none[struct{ C chan int }, string])
+		},
+		`capability: tool "lend": struct { C func() }.C: a func() makes no JSON`: func() {
+			AddTool(s, "lend", "", none[struct{}, struct{ C func() }])
+		},
+		`capability: tool "lend" returns a []uint8`: func() { AddTool(s, "lend", "", none[struct{}, []byte]) },
+		`capability: the form struct { N int "minimum:\"x\"" }: field N: the tag minimum:"x"`: func() {
+			formOf[struct {
+				N int `minimum:"x"`
+			}]()
+		},
+	} {
+		if said := saying(f); !strings.HasPrefix(said, want) {
+			t.Errorf("panic %q, want %q", said, want)
+		}
+	}
+}
+
+// A function that is missing is refused when it is added, not by a call.
+func TestNilHandlers(t *testing.T) {
+	s := New("nil", "1")
+	for want, f := range map[string]func(){
+		`capability: tool "lend": its handler is nil`:      func() { AddTool[struct{}, string](s, "lend", "", nil) },
+		`capability: tool "raw": its handler is nil`:       func() { AddRawTool(s, &Tool{Name: "raw"}, nil) },
+		`capability: resource "x://a": its handler is nil`: func() { AddResource[string](s, &Resource{Uri: "x://a", Name: "a"}, nil) },
+		`capability: template "x://{a}": its handler is nil`: func() {
+			AddTemplate[string](s, &ResourceTemplate{UriTemplate: "x://{a}", Name: "a"}, nil)
+		},
+		`capability: prompt "ask": its handler is nil`:  func() { AddPrompt[string](s, &Prompt{Name: "ask"}, nil) },
+		`capability: the completer of "mood" is nil`:    func() { Complete("mood", nil) },
+		`capability: the provider of "skill://" is nil`: func() { s.Provide("skill://", nil) },
+	} {
+		if said := saying(f); said != want {
+			t.Errorf("panic %q, want %q", said, want)
+		}
+	}
+}
