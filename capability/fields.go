@@ -112,7 +112,16 @@ func (m *schemaMaker) ofField(f field, path string) *schema {
 	}
 	f.bound(values)
 	f.restrict(s, values)
+	if text, ok := f.field.Tag.Lookup("default"); ok && values == s && len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, s.isDefault) {
+		f.mistake("default", text, "one of the tag enum")
+	}
 	return m.nullable(f, s)
+}
+
+// isDefault reports whether a value of the tag enum is that of the tag default.
+func (s *schema) isDefault(value any) bool {
+	text, err := json.Marshal(value)
+	return err == nil && bytes.Equal(text, s.Default)
 }
 
 func (m *schemaMaker) nullable(f field, s *schema) *schema {

@@ -151,13 +151,25 @@ func implements(t, what reflect.Type) bool {
 
 func (m *schemaMaker) of(t reflect.Type, path string) *schema {
 	mustNotBeMessage(path+": it is", t)
-	if s := special(t, path); s != nil {
+	if s := special(t, path); s != nil && (m.output || !encodesOnly(t)) {
 		if s.Encoding != "" && !m.output {
 			most := base64Length(maxArgumentBytes)
 			s.MaxLength = &most
 		}
 		return s
 	}
+	switch {
+	case m.output || t.Kind() == reflect.Pointer:
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		panic(fmt.Sprintf("capability: %s: no JSON decodes into a %v: use a concrete type, or any", path, t))
+	case implements(t, textUnmarshalerType) && !implements(t, unmarshalerType):
+		return &schema{Type: "string"}
+	}
+	return m.ofKind(t, path)
+}
+
+// ofKind returns the schema of a type whose JSON is that of its Go form.
+func (m *schemaMaker) ofKind(t reflect.Type, path string) *schema {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return m.of(t.Elem(), path)
@@ -184,6 +196,12 @@ func (m *schemaMaker) of(t reflect.Type, path string) *schema {
 		return m.ofStruct(t, path)
 	}
 	panic(fmt.Sprintf("capability: %s: a %v makes no JSON", path, t))
+}
+
+// encodesOnly reports whether a type encodes itself, and decodes as its Go form.
+func encodesOnly(t reflect.Type) bool {
+	return !implements(t, describedType) && (implements(t, marshalerType) || implements(t, textType)) &&
+		!implements(t, unmarshalerType) && !implements(t, textUnmarshalerType)
 }
 
 // special returns the schema of a type whose JSON differs from its Go form, or nil.
