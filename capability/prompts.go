@@ -77,17 +77,24 @@ func checkArguments(p *Prompt, arguments map[string]string) error {
 }
 
 func promptResult(p *Prompt, out any) (*PromptResult, error) {
+	result := &PromptResult{Description: p.GetDescription()}
 	switch v := out.(type) {
 	case string:
-		return &PromptResult{Description: p.GetDescription(), Messages: []*PromptMessage{Message(User, Text(v))}}, nil
-	case *PromptMessage:
-		return &PromptResult{Description: p.GetDescription(), Messages: []*PromptMessage{v}}, nil
+		result.Messages = []*PromptMessage{Message(User, Text(v))}
 	case []*PromptMessage:
-		return &PromptResult{Description: p.GetDescription(), Messages: v}, nil
-	case *mcpedgev1.GetPromptResult:
-		if v != nil {
-			return v, nil
+		result.Messages = v
+	case *PromptMessage:
+		if result.Messages = []*PromptMessage{v}; v == nil {
+			result = nil
 		}
+	case *mcpedgev1.GetPromptResult:
+		result = v
 	}
-	return nil, Errorf(Internal, "prompt %q returned nothing and no error", p.GetName())
+	if result == nil {
+		return nil, Errorf(Internal, "prompt %q returned nothing and no error", p.GetName())
+	}
+	if at := slices.Index(result.GetMessages(), nil); at >= 0 {
+		return nil, Errorf(Internal, "prompt %q returned messages that are nil at %d", p.GetName(), at)
+	}
+	return result, nil
 }

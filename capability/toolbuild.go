@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -82,9 +83,12 @@ func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
 	case string:
 		return &mcpedgev1.CallToolResult{Content: []*Content{Text(v)}}, nil
 	case *Content:
+		if v == nil {
+			return nil, &Failure{Reason: Internal, Message: "the tool returned a nil *Content and no error"}
+		}
 		return &mcpedgev1.CallToolResult{Content: []*Content{v}}, nil
 	case []*Content:
-		return &mcpedgev1.CallToolResult{Content: v}, nil
+		return &mcpedgev1.CallToolResult{Content: v}, nilContent(v)
 	case *Result:
 		return fullResult(v)
 	case json.RawMessage:
@@ -97,11 +101,22 @@ func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
 	}
 }
 
+// nilContent returns an error if a part of content is nil.
+func nilContent(content []*Content) error {
+	if at := slices.Index(content, nil); at >= 0 {
+		return &Failure{Reason: Internal, Message: fmt.Sprintf("the tool returned content that is nil at %d", at)}
+	}
+	return nil
+}
+
 func fullResult(r *Result) (*mcpedgev1.CallToolResult, error) {
 	if r == nil {
 		return nil, &Failure{Reason: Internal, Message: "the tool returned a nil *Result and no error"}
 	}
 	out := &mcpedgev1.CallToolResult{Content: r.Content, IsError: r.IsError}
+	if err := nilContent(r.Content); err != nil {
+		return nil, err
+	}
 	if len(r.Meta) > 0 {
 		if !isObject(string(r.Meta)) {
 			return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the result's _meta is not a JSON object: %.80q", string(r.Meta))}
