@@ -66,7 +66,8 @@ type (
 	RequestContext = mcpedgev1.RequestContext
 )
 
-// IsError reports whether the tool failed in a way that the model sees.
+// IsError reports whether the result of a tool is an error. A Failure with the reason InvalidArgument
+// or FailedPrecondition is in Failure; of it, too, the edge makes an error that the model sees.
 func (o *Outcome[R]) IsError() bool {
 	r, ok := any(o.Result).(*ToolResult)
 	return ok && r.GetIsError()
@@ -217,7 +218,29 @@ func rounds[M any, PM interface {
 		}
 		answers, state = c.answers(out.InputRequired.GetRequests()), out.InputRequired.GetState()
 	}
-	return &out, fmt.Errorf("the call still asks after %d rounds", maxRounds)
+	return &out, endless(c, out.Asked, out.InputRequired.GetRequests())
+}
+
+// endless returns the error about a call that asks in each round. It names the questions of the last
+// one; of a question of earlier rounds it says why that is asked again.
+func endless(c *Client, asked, last []*mcpedgev1.InputRequest) error {
+	var questions []string
+	for _, r := range last {
+		q, before := fmt.Sprintf("%q", r.GetKey()), 0
+		for _, a := range asked {
+			if a.GetKey() == r.GetKey() {
+				before++
+			}
+		}
+		switch {
+		case c.Answer(r) == nil:
+			q += ", for which Client.Answer returns nil"
+		case before > 1:
+			q += ", whose answer its form refuses"
+		}
+		questions = append(questions, q)
+	}
+	return fmt.Errorf("after %d rounds the call still asks for %s", maxRounds, strings.Join(questions, "; "))
 }
 
 // drain reads the messages of one round: events, one outcome, and the end of the stream.
