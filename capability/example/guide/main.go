@@ -3,8 +3,10 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -91,10 +93,37 @@ func addNotes(s *capability.Server) {
 		recommend, capability.Suggest("mood", "calm", "cheerful"))
 }
 
-var orders atomic.Int64
+//go:embed skills
+var folder embed.FS
+
+func addSkills(s *capability.Server) error {
+	files, err := fs.Sub(folder, "skills")
+	if err != nil {
+		return err
+	}
+	skills, err := capability.NewSkills(files, "skill://", nil)
+	if err != nil {
+		return err
+	}
+	s.Provide("skill://", skills)
+	return nil
+}
+
+func orders(_ context.Context, c *capability.Call, _ struct{}) ([]string, error) {
+	guest := c.Principal().GetSubject()
+	if guest == "" { // anonymous
+		return nil, capability.Errorf(capability.PermissionDenied, "log in to see your orders")
+	}
+	return ordersOf(guest), nil
+}
+
+// ordersOf returns the orders of a guest.
+func ordersOf(guest string) []string { return []string{"a tea for " + guest} }
+
+var created atomic.Int64
 
 // createOrder is an effect that must happen once.
-func createOrder() (string, error) { return "order " + strconv.FormatInt(orders.Add(1), 10), nil }
+func createOrder() (string, error) { return "order " + strconv.FormatInt(created.Add(1), 10), nil }
 
 func newServer() *capability.Server {
 	s := capability.New("teahouse", "1.0.0")
@@ -102,7 +131,11 @@ func newServer() *capability.Server {
 		capability.ReadOnly(), capability.Tasks(capability.TaskOptional))
 	capability.AddTool(s, "order", "Orders a tea", order)
 	capability.AddTool(s, "measure", "Measures a picture", measure, capability.ReadOnly())
+	capability.AddTool(s, "orders", "Lists the caller's orders", orders, capability.ReadOnly())
 	addNotes(s)
+	if err := addSkills(s); err != nil {
+		panic(err) // a skill of the program is invalid
+	}
 	return s
 }
 

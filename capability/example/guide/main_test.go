@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
@@ -52,5 +53,26 @@ func TestTheOthers(t *testing.T) {
 	prompt, err := c.GetPrompt(t.Context(), "recommend", map[string]string{"mood": "calm"})
 	if err != nil || prompt.Text() != "Recommend a tea to a guest who is calm." {
 		t.Errorf("the prompt: %v, %v", prompt, err)
+	}
+}
+
+func TestOrdersOfTheCaller(t *testing.T) {
+	c := capabilitytest.Start(t, newServer())
+	out, err := c.CallTool(t.Context(), "orders", nil)
+	if err != nil || out.Failure.GetReason() != capability.PermissionDenied {
+		t.Errorf("an anonymous caller: %v, %v", out, err)
+	}
+	c.Principal = &capability.Principal{Subject: "ada"}
+	out, err = c.CallTool(t.Context(), "orders", nil)
+	if err != nil || out.Result.GetStructuredContentJson() != `["a tea for ada"]` {
+		t.Errorf("ada: %v, %v", out, err)
+	}
+}
+
+func TestSkills(t *testing.T) {
+	c := capabilitytest.Start(t, newServer())
+	read, err := c.ReadResource(t.Context(), "skill://brewing/SKILL.md")
+	if err != nil || !strings.Contains(read.Text(), "# Brewing") {
+		t.Errorf("%v, %v", read, err)
 	}
 }
