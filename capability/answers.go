@@ -26,6 +26,7 @@ const (
 type answers struct {
 	kept    []*InputResponse // from earlier rounds, already validated
 	latest  []*InputResponse // from this request, not validated yet
+	asked   []*InputRequest  // in this round, by the handler
 	missing []*InputRequest
 	unwound bool
 }
@@ -124,6 +125,18 @@ func (a *answers) find(key string, check func(*InputResponse) error) *InputRespo
 		}
 	}
 	return nil
+}
+
+// ask notes a question of this round, and reports whether an earlier one with its key is another
+// question, whose answer it must not get.
+func (a *answers) ask(request *InputRequest) bool {
+	for _, earlier := range a.asked {
+		if earlier.GetKey() == request.GetKey() {
+			return earlier != request && !proto.Equal(earlier, request)
+		}
+	}
+	a.asked = append(a.asked, request)
+	return false
 }
 
 // miss adds a question for the next round, once per key.

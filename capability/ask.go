@@ -114,7 +114,8 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 // Therefore a handler must be deterministic up to its last question:
 //   - put a side effect that must happen once, a time or a random value before that into Once, which
 //     calls its function in one round and replays the result in later ones;
-//   - ask the same questions with the same keys in the same order in every round;
+//   - ask the same questions with the same keys in the same order in every round; in a loop, each
+//     question has a key of its own. A second question with the key of another one panics;
 //   - ask in its own goroutine; Call.AskAll asks several questions at once. In another goroutine, a
 //     question without an answer cannot end the handler: Ask returns an error, and the other methods
 //     end that goroutine. The round ends with the question whatever the handler then returns, but
@@ -139,6 +140,11 @@ func (c *Call) await(questions ...Asking) error {
 	if c.send == nil {
 		panic("capability: a completion cannot ask the client")
 	}
+	if err := c.ask(questions); err != nil && inHandler() {
+		panic("capability: " + err.Error())
+	} else if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	missing := false
 	for _, q := range questions {
@@ -155,6 +161,18 @@ func (c *Call) await(questions ...Asking) error {
 	}
 	if unwind {
 		runtime.Goexit()
+	}
+	return nil
+}
+
+// ask returns an error if a question has the key of another one of this call.
+func (c *Call) ask(questions []Asking) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range questions {
+		if c.answers.ask(q.question()) {
+			return Errorf(Internal, "two questions of this call have the key %q; give each its own", q.question().GetKey())
+		}
 	}
 	return nil
 }
