@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"encoding"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -156,13 +157,14 @@ func (c *Call) Progress(progress, total float64, message string) {
 }
 
 // Log sends the client a log message under a logger's name, which may be empty. data is any value
-// that encodes as JSON; a json.RawMessage is sent verbatim. It must not contain secrets. Messages
+// that encodes as JSON; a json.RawMessage is sent verbatim. An error, also as a value of a
+// map[string]any, is its text. It must not contain secrets. Messages
 // below the client's level are dropped before encoding. MCP: notifications/message.
 func (c *Call) Log(level LogLevel, logger string, data any) {
 	if !c.WantsLog(level) {
 		return
 	}
-	text, err := encodeJSON(data)
+	text, err := encodeJSON(printable(data))
 	if err != nil {
 		text, _ = encodeJSON("log data that is not JSON: " + err.Error())
 	}
@@ -171,6 +173,31 @@ func (c *Call) Log(level LogLevel, logger string, data any) {
 	if !c.over {
 		_ = c.send.sendLog(&mcpedgev1.LogMessage{Level: level, Logger: logger, DataJson: text})
 	}
+}
+
+// printable replaces errors among log data by their texts, as slog does: most have no JSON.
+func printable(data any) any {
+	members, ok := data.(map[string]any)
+	if !ok {
+		return textOfError(data)
+	}
+	texts := make(map[string]any, len(members))
+	for name, value := range members {
+		texts[name] = textOfError(value)
+	}
+	return texts
+}
+
+// textOfError returns the text of an error without a JSON form of its own, and any other value as it
+// is.
+func textOfError(v any) any {
+	switch v := v.(type) {
+	case json.Marshaler, encoding.TextMarshaler:
+		return v
+	case error:
+		return v.Error()
+	}
+	return v
 }
 
 // extras returns the values of SetMeta and SetCache.
