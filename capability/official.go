@@ -71,8 +71,15 @@ func PromptResultOf(v any) (*PromptResult, error) {
 }
 
 // ContentsOf converts a read result of another library, such as *mcp.ReadResourceResult of the
-// official Go SDK, by its JSON. JSON that is not a read result is an error.
+// official Go SDK, or a list of contents, as read handlers of mcp-go return it, by its JSON. JSON that
+// is neither is an error.
 func ContentsOf(v any) ([]*ResourceContents, error) {
+	if t := reflect.TypeOf(v); t != nil && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+		if reflect.ValueOf(v).IsNil() {
+			return nil, nil
+		}
+		v = map[string]any{"contents": v}
+	}
 	has, err := officialMembers(v, "a read", "contents", "_meta")
 	if err != nil {
 		return nil, err

@@ -194,3 +194,27 @@ func TestPromptsAndContentsOfOtherLibraries(t *testing.T) {
 		}
 	}
 }
+
+// contentsOfAList is what a read handler of mcp-go returns: a list of an interface.
+type contentsOfAList interface{ contents() }
+
+type textContents struct {
+	URI  string `json:"uri"`
+	Text string `json:"text"`
+}
+
+func (textContents) contents() {}
+
+// The handlers of mcp-go return the contents of a read as a list, without a result around it.
+func TestContentsInAList(t *testing.T) {
+	contents, err := capability.ContentsOf([]contentsOfAList{textContents{"x://a", "a"}, textContents{"x://b", "b"}})
+	if err != nil || len(contents) != 2 || contents[1].GetUri() != "x://b" || contents[1].GetText() != "b" {
+		t.Errorf("%v, %v", contents, err)
+	}
+	if contents, err := capability.ContentsOf([]int{1}); err == nil {
+		t.Errorf("a list of numbers: %v", contents)
+	}
+	if contents, err := capability.ContentsOf([]contentsOfAList(nil)); err != nil || len(contents) != 0 {
+		t.Errorf("no contents: %v, %v", contents, err)
+	}
+}
