@@ -35,11 +35,60 @@ export function jsonSchema(owner: string, schema: Schema, direction: "input" | "
     throw new TypeError(`${owner}: ${notSchema(schema)}`);
   }
   try {
-    const { $schema: _, $defs = {}, ...root } = convert({ target: "draft-2020-12" }) as JsonSchema;
+    const { $schema: _, $defs = {}, ...root } = converted(schema, direction);
     return inlined(root, { ...$defs, "#": root }, ["#"]);
   } catch (error) {
-    throw new TypeError(`${owner}: its schema makes no JSON Schema: ${messageOf(error)}`, { cause: error });
+    const path = unconvertible(schema, direction)?.join(".");
+    const why = messageOf(error);
+    const advice = instead.find(([words]) => why.startsWith(words))?.[direction === "input" ? 1 : 2];
+    const what = `${path ? JSON.stringify(path) : "its schema"} makes no JSON Schema: ${why}`;
+    throw new TypeError(`${owner}: ${what}${advice ? `: ${advice}` : ""}`);
   }
+}
+
+/** The JSON Schema that the schema's library makes. Throws if it makes none, or one of a file, which JSON cannot have. */
+function converted(schema: Schema, direction: "input" | "output"): JsonSchema {
+  const made = schema["~standard"].jsonSchema[direction]({ target: "draft-2020-12" }) as JsonSchema;
+  JSON.stringify(made, (_, part) => {
+    if (part?.format === "binary" && part.contentEncoding === "binary") throw new Error("a File is no JSON");
+    return part;
+  });
+  return made;
+}
+
+/** By the first words of why a schema makes no JSON Schema, what to write in an input and in an output. */
+const instead: [words: string, input: string, output: string][] = [
+  [
+    "Date ",
+    "write z.iso.datetime().transform((text) => new Date(text))",
+    "write z.iso.datetime(), and return date.toISOString()",
+  ],
+  ["BigInt ", "write z.int(), or z.string() above 2^53", "write z.int(), or z.string() above 2^53"],
+  ["Map ", "write z.record(z.string(), …)", "write z.record(z.string(), …)"],
+  ["Set ", "write z.array(…)", "write z.array(…)"],
+  [
+    "Custom types ",
+    "write z.string().refine(…), bytes() for a file, or what else the value is in JSON",
+    "write what the value is in JSON, as z.object({…})",
+  ],
+  ["Transforms ", "transform it in the handler", "transform it in the handler"],
+  ["a File ", "write bytes() of @mcpedge/capability/zod", "return content, as embed({ uri, blob })"],
+];
+
+/** The path of the member that keeps a schema of zod from a JSON Schema; without members, if that is the schema itself. */
+function unconvertible(schema: Schema, direction: "input" | "output", seen = new Set<Schema>()): string[] | undefined {
+  if (seen.has(schema) || unlessThrown(() => converted(schema, direction))) return undefined;
+  seen.add(schema);
+  const { shape, options, unwrap } = schema as { shape?: object; options?: Schema[]; unwrap?: () => Schema };
+  const unnamed = Array.isArray(options) ? options : typeof unwrap === "function" ? [unwrap.call(schema)] : [];
+  const parts: [string[], Schema][] = [
+    ...Object.entries(shape ?? {}).map(([name, member]): [string[], Schema] => [[name], member]),
+    ...unnamed.map((part): [string[], Schema] => [[], part]),
+  ];
+  if (parts.length === 0) return [];
+  const found = parts.map(([name, part]) => [name, unconvertible(part, direction, seen)] as const);
+  const [name, rest] = found.find(([, rest]) => rest) ?? [];
+  return name && rest ? [...name, ...rest] : undefined;
 }
 
 /** notSchema explains why a value is no schema, with its replacement. */

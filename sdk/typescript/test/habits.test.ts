@@ -141,3 +141,54 @@ test("a failed assertion is a fault", async () => {
   const { result, failure } = await new TestClient(server).callTool("t");
   assert.deepEqual([result, failure?.message], [undefined, "tool t failed by a fault of the service"]);
 });
+
+test("a schema that has no JSON Schema is an error that names the member and its replacement", () => {
+  const server = make();
+  const node = z.object({
+    id: z.string(),
+    get children() {
+      return z.array(node);
+    },
+    added: z.date(),
+  });
+  const inputs: [z.ZodObject, RegExp][] = [
+    [
+      z.object({ since: z.coerce.date().optional() }),
+      /"since" makes no JSON Schema: Date.*: write z\.iso\.datetime\(\)\.tr/,
+    ],
+    [
+      z.object({ rows: z.array(z.object({ n: z.bigint() })) }),
+      /"rows\.n" makes no JSON Schema: BigInt.*: write z\.int\(\)/,
+    ],
+    [z.object({ by: z.map(z.string(), z.string()) }), /"by" makes no JSON Schema: Map.*: write z\.record\(/],
+    [z.object({ ids: z.set(z.string()) }), /"ids" makes no JSON Schema: Set.*: write z\.array\(/],
+    [z.object({ id: z.custom<string>() }), /"id" makes no JSON Schema: Custom.*: write z\.string\(\)\.refine\(/],
+    [z.object({ to: z.union([z.string(), z.date()]) }), /"to" makes no JSON Schema: Date/],
+    [z.object({ picture: z.file() }), /"picture" makes no JSON Schema: a File is no JSON: write bytes\(\) of @mcpedge/],
+    [node, /"added" makes no JSON Schema: Date/],
+  ];
+  for (const [inputSchema, message] of inputs) {
+    assert.throws(() => server.registerTool("t", { inputSchema }, () => ""), message);
+  }
+  const outputs: [z.ZodObject, RegExp][] = [
+    [
+      z.object({ at: z.date() }),
+      /outputSchema: "at" makes no JSON Schema: Date.*: write z\.iso\.datetime\(\), and return d/,
+    ],
+    [
+      z.object({ n: z.string().transform(Number) }),
+      /"n" makes no JSON Schema: Transforms.*: transform it in the handler/,
+    ],
+    [z.object({ file: z.file() }), /"file" makes no JSON Schema: a File is no JSON: return content, as embed\(/],
+  ];
+  for (const [outputSchema, message] of outputs) {
+    assert.throws(() => server.registerTool("t", { outputSchema }, () => ({})), message);
+  }
+});
+
+test("a form that has no JSON Schema is a fault of the service, as other invalid forms are", async () => {
+  const server = make();
+  server.registerTool("t", {}, async (_, call) => String(await call.ask("at", "When?", z.date() as never)));
+  const { result, failure } = await new TestClient(server).callTool("t");
+  assert.deepEqual([result, failure?.message], [undefined, "tool t failed by a fault of the service"]);
+});
