@@ -1,6 +1,15 @@
 import { Answers, wireDuration } from "./answers.js";
 import { Asking, naming, Unwinding } from "./asked.js";
-import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf, statusOf } from "./failure.js";
+import {
+  type Awaitable,
+  encodedAs,
+  encodeJson,
+  encodeObject,
+  Failure,
+  isFault,
+  messageOf,
+  statusOf,
+} from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
 import { InputRequest, InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
@@ -20,7 +29,7 @@ import { mustBeOneOf, mustKnow } from "./options.js";
 import { capabilitiesOf, principalOf } from "./received.js";
 import type { SamplingRequest, SamplingResult } from "./sampling.js";
 import type { Infer } from "./schema.js";
-import type { ClientCapabilities, Implementation, Principal } from "./types.js";
+import type { ClientCapabilities, Implementation, Principal, Replayed } from "./types.js";
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
@@ -177,23 +186,27 @@ export class Call {
 
   /**
    * Runs fn in one round of the call, and returns its value, which must be JSON, in later rounds: for actions and
-   * choices that must not be repeated in each round. The value is stored with the answers when the round ends with
+   * choices that must not be repeated in each round. It is what JSON makes of the value, in the first round, too: of a
+   * Date its text. The value is stored with the answers when the round ends with
    * questions; a round that is retried because a replica was lost runs fn again.
    */
-  once<T>(key: string, fn: () => Awaitable<T>): Promise<T> {
-    return this.#asking.begin(`once ${JSON.stringify(key)}`, async () => {
+  once<T>(key: string, fn: () => Awaitable<T>): Promise<Replayed<T>> {
+    const owner = `once ${JSON.stringify(key)}`;
+    return this.#asking.begin(owner, async () => {
+      if (typeof fn !== "function") throw new TypeError(`${owner} takes a function: write call.once("k", () => …)`);
       this.#mayAsk();
       if (this.#answers.missing.size > 0) throw new Unwinding();
       const kept = this.#answers.remembered(key);
-      if (kept !== undefined) return JSON.parse(kept) as T;
-      const running = this.#once.get(key) ?? this.#remember(key, fn);
+      if (kept !== undefined) return JSON.parse(kept) as Replayed<T>;
+      const running = this.#once.get(key) ?? this.#remember(owner, key, fn);
       this.#once.set(key, running);
-      return (await running) as T;
+      return (await running) as Replayed<T>;
     });
   }
 
-  async #remember(key: string, fn: () => unknown): Promise<unknown> {
-    const text = encodeJson((await fn()) ?? null);
+  async #remember(owner: string, key: string, fn: () => unknown): Promise<unknown> {
+    const value = (await fn()) ?? null;
+    const text = encodedAs(owner, value);
     this.#answers.remember(key, text);
     return JSON.parse(text);
   }

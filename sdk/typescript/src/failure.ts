@@ -138,7 +138,7 @@ export class RawJson {
 }
 
 /**
- * JSON.stringify that fails for values that have no JSON, among them NaN, promises, maps and bytes, and keeps a RawJson
+ * JSON.stringify that fails for values that have no JSON, among them NaN, promises, bigints, maps and bytes, and keeps a RawJson
  * unchanged.
  */
 export function encodeJson(value: unknown): string {
@@ -146,6 +146,15 @@ export function encodeJson(value: unknown): string {
   const text: string | undefined = JSON.stringify(value, encodable);
   if (text === undefined) throw new Error(`a ${typeof value} is no JSON`);
   return text;
+}
+
+/** encodeJson whose error is a Failure that begins with what was to be encoded. */
+export function encodedAs(what: string, value: unknown): string {
+  try {
+    return encodeJson(value);
+  } catch (error) {
+    throw new Failure("Internal", `${what}: ${messageOf(error)}`);
+  }
 }
 
 /** Objects of which JSON.stringify would make {} or a list of numbers, and their replacements. */
@@ -158,13 +167,15 @@ const unencodable: [new (...args: never[]) => object, string, string][] = [
 
 /** encodable is a replacer for JSON.stringify that throws for values without JSON, with their member. */
 function encodable(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const at = key === "" ? "" : ` at ${quote(key)}`;
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new Error(`the number ${value} at ${quote(key)} is no JSON; use null or a text instead`);
+    throw new Error(`the number ${value}${at} is no JSON; use null or a text instead`);
   }
+  if (typeof value === "bigint") throw new Error(`the bigint${at} is no JSON; use String(…), or Number(…)`);
   if (typeof value !== "object" || value === null) return value;
   const given = this[key]; // before toJSON, which a Buffer has
   for (const [type, name, instead] of unencodable) {
-    if (given instanceof type) throw new Error(`the ${name} at ${quote(key)} is no JSON; ${instead}`);
+    if (given instanceof type) throw new Error(`the ${name}${at} is no JSON; ${instead}`);
   }
   return value;
 }

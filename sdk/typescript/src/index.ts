@@ -47,6 +47,7 @@ export type {
   Icon,
   Implementation,
   Principal,
+  Replayed,
   Role,
 } from "./types.js";
 export { version } from "./version.js";

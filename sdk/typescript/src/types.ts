@@ -51,6 +51,17 @@ export interface Principal {
   claims: Record<string, unknown>;
 }
 
+/** The type of a value that has been JSON: of a Date its text, and no methods. */
+export type Replayed<T> = 0 extends 1 & T
+  ? T
+  : T extends { toJSON(...args: any): infer R }
+    ? Replayed<R>
+    : T extends (...args: any) => unknown
+      ? undefined
+      : T extends object
+        ? { [K in keyof T]: Replayed<T[K]> }
+        : T;
+
 /** The questions that a client supports; an absent member is not supported. MCP: ClientCapabilities. */
 export interface ClientCapabilities {
   elicitation?: { form: boolean; url: boolean };

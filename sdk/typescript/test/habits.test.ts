@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { structured } from "@mcpedge/capability";
+import { type Call, type Replayed, structured } from "@mcpedge/capability";
 import { accepted, TestClient } from "@mcpedge/capability/testing";
 import { bytes } from "@mcpedge/capability/zod";
 import { make } from "./server.js";
@@ -10,11 +10,11 @@ test("values of which JSON.stringify makes nothing are errors that name their me
   const server = make();
   const values: [string, unknown, RegExp][] = [
     ["promise", { total: Promise.resolve(1) }, /the promise at "total" is no JSON; await it/],
-    ["map", new Map([["a", 1]]), /the Map at "" is no JSON; use Object.fromEntries/],
+    ["map", new Map([["a", 1]]), /the Map is no JSON; use Object.fromEntries/],
     ["set", { s: [new Set()] }, /the Set at "0" is no JSON; use \[\.\.\.set\]/],
     ["buffer", { b: Buffer.from("x") }, /the Buffer at "b" is no JSON; use its base64/],
     ["bytes", { b: new Uint8Array(1) }, /the Buffer at "b" is no JSON/],
-    ["big", { n: 1n }, /the result cannot be encoded: .*BigInt/],
+    ["big", { n: 1n }, /the bigint at "n" is no JSON; use String\(…\), or Number\(…\)/],
   ];
   const any = z.object({ total: z.any() });
   server.registerTool("any", { outputSchema: any }, () => ({ total: Promise.resolve(1) }));
@@ -191,4 +191,62 @@ test("a form that has no JSON Schema is a fault of the service, as other invalid
   server.registerTool("t", {}, async (_, call) => String(await call.ask("at", "When?", z.date() as never)));
   const { result, failure } = await new TestClient(server).callTool("t");
   assert.deepEqual([result, failure?.message], [undefined, "tool t failed by a fault of the service"]);
+});
+
+test("a value of once that is no JSON is an error that names it", async () => {
+  const server = make();
+  const values: [unknown, string][] = [
+    [new Map(), 'once "k": the Map is no JSON; use Object.fromEntries(…)'],
+    [{ n: 1n }, 'once "k": the bigint at "n" is no JSON; use String(…), or Number(…)'],
+    [
+      Buffer.from("x"),
+      'once "k": the Buffer is no JSON; use its base64, toString("base64"), or content such as image(…)',
+    ],
+  ];
+  for (const [value, message] of values) {
+    server.registerTool("t", {}, async (_, call) => String(await call.once("k", () => value)));
+    assert.equal((await new TestClient(server).callTool("t")).failure?.message, message);
+    server.removeTool("t");
+  }
+});
+
+test("a value of once has the type that is left of it in JSON", async () => {
+  interface Row {
+    id: number;
+    at: Date;
+    tags?: string[];
+    pair: [Date, 1];
+    save(): void;
+  }
+  const row = (): Row => ({ id: 1, at: new Date(0), pair: [new Date(0), 1], save() {} });
+  const server = make();
+  server.registerTool("t", {}, async (_, call) => {
+    const { id, at, tags, pair } = await call.once("row", row);
+    const texts: [string, 1] = pair;
+    const kind: "a" | "b" = await call.once("kind", () => "a" as "a" | "b");
+    const any: number = await call.once("any", () => JSON.parse("1"));
+    const nothing: void = await call.once("nothing", () => {});
+    return `${id} ${at.slice(0, 4)} ${tags?.join()} ${texts[0].slice(0, 4)} ${kind} ${any} ${nothing}`;
+  });
+  const wrong = async (call: Call) => {
+    // @ts-expect-error of a Date there is its text
+    (await call.once("at", () => new Date(0))).getTime();
+    // @ts-expect-error methods are not in JSON
+    (await call.once("row", row)).save();
+    const known: Replayed<unknown> = await call.once("unknown", (): unknown => 1);
+    return known;
+  };
+  assert.equal(typeof wrong, "function");
+  assert.equal((await new TestClient(server).callTool("t")).text, "1 1970 undefined 1970 a 1 null");
+});
+
+test("once takes a function", async () => {
+  const server = make();
+  const seen: string[] = [];
+  server.registerTool("t", {}, async (_, call) => {
+    await call.once("k", Promise.resolve(1) as never).catch((error: Error) => seen.push(error.message));
+    return "";
+  });
+  await new TestClient(server).callTool("t");
+  assert.deepEqual(seen, ['once "k" takes a function: write call.once("k", () => …)']);
 });

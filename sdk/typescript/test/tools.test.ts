@@ -118,7 +118,7 @@ test("a number that JSON does not have is an error that names its member", async
   const client = new TestClient(server);
   const told = async (name: string) => (await client.callTool(name)).failure?.message;
   const why = "is no JSON; use null or a text instead";
-  assert.equal(await told("whole"), `the result cannot be encoded: the number NaN at "" ${why}`);
+  assert.equal(await told("whole"), `the result cannot be encoded: the number NaN ${why}`);
   assert.equal(await told("member"), `the result cannot be encoded: the number -Infinity at "share" ${why}`);
 });
 
