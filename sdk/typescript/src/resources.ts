@@ -82,6 +82,7 @@ export function buildResource(name: string, uri: string, config: ResourceOptions
   const owner = `resource ${JSON.stringify(name)} at ${JSON.stringify(uri)}`;
   if (typeof uri !== "string") throw new TypeError(`resource ${name}: its URI is a string: ${templated}`);
   if (!name || !URL.canParse(uri)) throw new TypeError(`${owner}: a name and an absolute URI are required`);
+  if (/[{}]/.test(uri)) throw new TypeError(`${owner}: a URI has no braces: ${templated}`);
   mustKnow(owner, config, { ...options, size: true });
   mustBeFunction(owner, handler);
   return { listed: content.wireResource({ ...config, name, uri }), handle: readBy(handler, config.mimeType) };

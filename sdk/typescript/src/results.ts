@@ -1,5 +1,5 @@
 import { type Content, isContent, text, wireContent } from "./content.js";
-import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { encodedAs, encodeObject, Failure } from "./failure.js";
 import { CallToolResult as WireResult } from "./gen/mcpedge/v1/tools.js";
 import { type Official, strayMember, wrongType } from "./official.js";
 import { mustKnow } from "./options.js";
@@ -91,6 +91,7 @@ const textEach = 'write text("…") for each text';
 /** kindOf describes a return value that is no result, and its replacement. */
 function kindOf(out: {}): string {
   if (out instanceof Uint8Array) return "bytes: return image(data, mimeType), audio(…) or embed({ uri, blob })";
+  if (out instanceof Error) return "an error: throw it";
   if (typeof out === "object") return `an object that is no result: ${asValue}`;
   return `a ${typeof out}: return a string, as String(…); ${asValue}`;
 }
@@ -120,9 +121,5 @@ function official(owner: string, out: Parts<unknown>): Parts<unknown> {
 async function structuredJson(value: unknown, schema: Schema<any, any> | undefined): Promise<string> {
   const misfit = (why: string) => new Failure("Internal", `the result does not fit the tool's output schema: ${why}`);
   const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
-  try {
-    return encodeJson(valid);
-  } catch (error) {
-    throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
-  }
+  return encodedAs("the result cannot be encoded", valid);
 }

@@ -250,3 +250,17 @@ test("once takes a function", async () => {
   await new TestClient(server).callTool("t");
   assert.deepEqual(seen, ['once "k" takes a function: write call.once("k", () => …)']);
 });
+
+test("a resource whose URI is a template is an error that names registerResourceTemplate", () => {
+  const register = () => make().registerResource("note", "notes://{id}", {}, () => "");
+  assert.throws(
+    register,
+    /resource "note" at "notes:\/\/\{id\}": a URI has no braces: a template has server\.registerResourceT/,
+  );
+});
+
+test("an error that is returned, not thrown, is an error that says so", async () => {
+  const server = make();
+  server.registerTool("t", {}, () => new Error("sold out") as never);
+  assert.equal((await new TestClient(server).callTool("t")).failure?.message, 'tool "t" returned an error: throw it');
+});
