@@ -23,8 +23,13 @@ export interface Skill {
   dynamic?: boolean;
 }
 
+/** @internal The member of a provider with the beginning of its URIs; a symbol, so that classes may have a prefix of their own. */
+export const uriPrefix = Symbol("uriPrefix");
+
 /** Serves dynamic resources: a directory, a table. Only list and read are required. */
 export interface ResourceProvider {
+  /** @internal The beginning of all its URIs, if that is known: provide refuses a prefix with which it does not begin. */
+  readonly [uriPrefix]?: string;
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
   list(): Awaitable<Resource[]>;
   /** The contents of a URI that begins with the prefix, listed or not. undefined and null mean NOT_FOUND. */

@@ -5,7 +5,7 @@ import type { CacheHint } from "./gen/mcpedge/v1/common.js";
 import type { IdentityOptions } from "./identity.js";
 import { mustBeOneOf, mustKnow, type Names } from "./options.js";
 import * as prompts from "./prompts.js";
-import { Provided, type ResourceProvider } from "./providers.js";
+import { Provided, type ResourceProvider, uriPrefix } from "./providers.js";
 import { Registry } from "./registry.js";
 import * as resources from "./resources.js";
 import { type Logger, stderrLogger } from "./run.js";
@@ -163,10 +163,18 @@ export class Server {
    * prefix.
    */
   provide(prefix: string, provider: ResourceProvider): void {
-    if (prefix === "") throw new TypeError('a provider needs a prefix of its URIs, such as "notes://"');
+    if (typeof prefix !== "string" || prefix === "")
+      throw new TypeError(
+        'a provider needs a prefix of its URIs, such as "notes://": write server.provide("notes://", …)',
+      );
+    if (provider instanceof Promise) throw new TypeError(`the provider of ${prefix} is a promise: await it`);
     if (!provider?.list || !provider.read) throw new TypeError(`the provider of ${prefix} needs list and read`);
     if (provider.skills && !provider.skill)
       throw new TypeError(`the provider of ${prefix} has skills, so it needs skill, too`);
+    const fixed = provider[uriPrefix];
+    if (fixed !== undefined && !fixed.startsWith(prefix)) {
+      throw new TypeError(`the provider of ${prefix} has URIs that begin with ${fixed}: give both the same prefix`);
+    }
     const updated = (uri: string) => this.resourceUpdated(uri);
     this.providers.add(prefix, new Provided(prefix, provider, updated, () => this.resourcesChanged()));
   }

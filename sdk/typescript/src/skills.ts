@@ -5,7 +5,7 @@ import { basename, dirname, extname, join, relative } from "node:path/posix";
 import { parse } from "yaml";
 import type { Resource } from "./content.js";
 import { Failure, messageOf } from "./failure.js";
-import { directoryType, type ResourceProvider, type Skill, type SkillFile } from "./providers.js";
+import { directoryType, type ResourceProvider, type Skill, type SkillFile, uriPrefix } from "./providers.js";
 import { bytesContents, type ReadOutput } from "./resources.js";
 import { type Logger, stderrLogger } from "./run.js";
 
@@ -49,7 +49,10 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     readonly root: string,
     readonly prefix: string,
     readonly log: Logger,
-  ) {}
+  ) {
+    if (typeof root === "string" && typeof prefix === "string") return;
+    throw new TypeError('a SkillFolder has a folder and a prefix: write await SkillFolder.open("skills", "skill://")');
+  }
 
   /**
    * Opens a directory under a prefix of URIs, such as "skill://acme/": pass the result to server.provide with the same
@@ -58,9 +61,9 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
    * out and logged.
    */
   static async open(root: string, prefix: string, log: Logger = stderrLogger): Promise<SkillFolder> {
+    const folder = new SkillFolder(root, prefix, log);
     if (!prefix.endsWith("/"))
       throw new TypeError(`prefix ${JSON.stringify(prefix)}: it must end with a slash, as skill:// does`);
-    const folder = new SkillFolder(root, prefix, log);
     const { skills, files } = await folder.#scan();
     for (const dir of skills) await folder.#skill(dir, files);
     return folder;
@@ -79,6 +82,11 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     const skills = all.filter((name) => basename(name) === skillFile && dirname(name) !== ".").map(dirname);
     const within = new Set(skills);
     return { skills, files: all.filter((name) => parents(name).some((dir) => within.has(dir))) };
+  }
+
+  /** @internal */
+  get [uriPrefix](): string {
+    return this.prefix;
   }
 
   /** The URI of a file by its name in the directory. */

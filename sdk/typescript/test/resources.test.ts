@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -182,4 +182,26 @@ test("a folder of skills is checked when it is opened, and left out what is spoi
   assert.deepEqual(await folder.skills(), []);
   assert.match(warned[0] ?? "", /it must be that of its directory/);
   await assert.rejects(SkillFolder.open(root, "skill://", log), /skill "tea": SKILL.md has the name "coffee"/);
+});
+
+test("a folder of skills that is not opened, awaited or under its prefix is an error that says what to write", async () => {
+  const root = await mkdtemp(join(tmpdir(), "skills-"));
+  const open = SkillFolder.open as (...args: unknown[]) => Promise<SkillFolder>;
+  const write = /a SkillFolder has a folder and a prefix: write await SkillFolder\.open\("skills", "skill:\/\/"\)/;
+  await assert.rejects(open(root), write);
+  const Made = SkillFolder as unknown as new (root: string) => SkillFolder;
+  assert.throws(() => new Made(root), write);
+  const folder = await open(root, "skill://a/");
+  const cases: [unknown[], RegExp][] = [
+    [[folder], /a provider needs a prefix of its URIs, such as "notes:\/\/": write server\.provide\("notes:\/\/", …\)/],
+    [["skill://a/", open(root, "skill://a/")], /the provider of skill:\/\/a\/ is a promise: await it/],
+    [
+      ["skill://b/", folder],
+      /the provider of skill:\/\/b\/ has URIs that begin with skill:\/\/a\/: give both the same prefix/,
+    ],
+  ];
+  for (const [args, message] of cases) assert.throws(() => make().provide(...(args as [string, never])), message);
+  make().provide("skill://a/", folder);
+  make().provide("skill://", folder);
+  await rm(root, { recursive: true });
 });
