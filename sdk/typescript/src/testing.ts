@@ -100,6 +100,18 @@ const known: Names<TestOptions> = {
   signal: true,
 };
 
+const caller: Names<Principal> = {
+  subject: true,
+  issuer: true,
+  scopes: true,
+  roles: true,
+  clientId: true,
+  actor: true,
+  subjectIsClient: true,
+  claims: true,
+};
+const capabilities: Names<ClientCapabilities> = { elicitation: true, sampling: true, roots: true, extensions: true };
+
 /**
  * Calls a Server in process as the edge does, with as many rounds as a handler requires. Messages are encoded and
  * decoded. Options of a call replace those of the client.
@@ -189,6 +201,8 @@ export class TestClient {
     mustKnow("a call of a TestClient", options, known);
     const given = { ...this.#options, ...options };
     const { signal = new AbortController().signal, principal, clientCapabilities, logLevel = "debug" } = given;
+    mustKnow("the principal of a call", principal ?? {}, caller);
+    mustKnow("the clientCapabilities of a call", clientCapabilities ?? {}, capabilities);
     const { claims = {}, ...said } = principal ?? {};
     const claimsJson = Object.fromEntries(Object.entries(claims).map(([name, v]) => [name, JSON.stringify(v)]));
     const { extensions = {}, ...asking } = clientCapabilities ?? everything;

@@ -16,7 +16,7 @@ export function bytes(options: { max?: number } = {}) {
   const { max = usual } = options;
   const characters = 4 * Math.ceil(max / 3);
   return z
-    .string()
+    .string('expected a string of base64, as buffer.toString("base64")')
     .max(characters, `above ${max} bytes`)
     .refine(isBase64, "no base64: standard alphabet, with padding, without line breaks")
     .meta({ contentEncoding: "base64" })

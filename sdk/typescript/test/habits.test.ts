@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { type Call, type Replayed, structured } from "@mcpedge/capability";
-import { accepted, TestClient } from "@mcpedge/capability/testing";
+import { accepted, TestClient, type TestOptions } from "@mcpedge/capability/testing";
 import { bytes } from "@mcpedge/capability/zod";
 import { make } from "./server.js";
 
@@ -263,4 +263,25 @@ test("an error that is returned, not thrown, is an error that says so", async ()
   const server = make();
   server.registerTool("t", {}, () => new Error("sold out") as never);
   assert.equal((await new TestClient(server).callTool("t")).failure?.message, 'tool "t" returned an error: throw it');
+});
+
+test("the kit refuses misspelled members of a caller, and a Buffer as an argument", async () => {
+  const server = make();
+  server.registerTool(
+    "t",
+    { inputSchema: z.object({ file: bytes().optional() }) },
+    (_, call) => call.principal.subject,
+  );
+  const called = (options: object) => new TestClient(server).callTool("t", {}, options as TestOptions);
+  await assert.rejects(
+    called({ principal: { sub: "ada" } }),
+    /the principal of a call has no option "sub": known are "subj/,
+  );
+  await assert.rejects(
+    called({ clientCapabilities: { elicit: {} } }),
+    /the clientCapabilities of a call has no option "elicit"/,
+  );
+  const { text } = await new TestClient(server).callTool("t", { file: Buffer.from("x") });
+  const { failure } = await new TestClient(server).callTool("t", { file: Buffer.from("x") });
+  assert.match(text + failure?.message, /"file": expected a string of base64, as buffer\.toString\("base64"\)/);
 });
