@@ -46,10 +46,16 @@ export function errorResult(message: string): Result {
 export interface Output {
   schema: Schema<any, any>;
   members: string[];
+  /** It takes members of any name, as a record does. */
+  open: boolean;
+}
+
+export function outputOf(schema: Schema<any, any>, made: schemas.JsonSchema): Output {
+  return { schema, members: membersOf(made), open: (made.additionalProperties ?? false) !== false };
 }
 
 /** The names of the members that a schema has, in any of its branches. */
-export function membersOf({ properties = {}, ...rest }: schemas.JsonSchema): string[] {
+function membersOf({ properties = {}, ...rest }: schemas.JsonSchema): string[] {
   const branches = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => (rest[keyword] ?? []) as schemas.JsonSchema[]);
   return [...Object.keys(properties), ...branches.flatMap(membersOf)];
 }
@@ -72,7 +78,7 @@ export async function toolResult(owner: string, out: unknown, output: Output | u
 /** partsOf completes a handler's return value. With an output schema, a value that is no result of MCP is structured content. */
 function partsOf(owner: string, out: unknown, output: Output | undefined): Parts<unknown> {
   if (out instanceof Result) return out.parts;
-  if (isOfficial(out, output?.members ?? [])) return official(owner, out);
+  if (isOfficial(out, output)) return official(owner, out);
   if (output) return { structuredContent: out ?? null };
   if (typeof out === "string") return { content: [text(out)] };
   if (isContent(out)) return { content: [out] };
@@ -98,12 +104,18 @@ function kindOf(out: {}): string {
 
 const members = ["content", "structuredContent", "isError", "_meta"];
 
-/** Whether an object is meant as a result of MCP: it has a member of one that neither the output schema nor content has. */
-function isOfficial(out: unknown, declared: string[]): out is object {
+/**
+ * Whether an object is meant as a result of MCP: it has a member of one that neither the output schema nor content has. Where the schema
+ * takes any name, "content" is one if it is content, and "_meta" is none.
+ */
+function isOfficial(out: unknown, output: Output | undefined): out is object {
   if (typeof out !== "object" || out === null || Array.isArray(out)) return false;
-  const others = isContent(out) ? [...declared, "_meta"] : declared;
+  const others = [...(output?.members ?? []), ...(isContent(out) || output?.open ? ["_meta"] : [])];
+  if (output?.open && !isBlocks((out as Parts<unknown>).content)) others.push("content");
   return members.some((name) => Object.hasOwn(out, name) && !others.includes(name));
 }
+
+const isBlocks = (given: unknown) => Array.isArray(given) && given.length > 0 && given.every(isContent);
 
 /** A result of MCP as it is. Throws when it can be none. */
 function official(owner: string, out: Parts<unknown>): Parts<unknown> {

@@ -8,7 +8,7 @@ import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
 import { CallToolResult as WireResult } from "./gen/mcpedge/v1/tools.js";
 import { mustBeOneOf, mustKnow, type Names } from "./options.js";
 import type { Entry } from "./registry.js";
-import { type CallToolResult, membersOf, type Result, toolResult } from "./results.js";
+import { type CallToolResult, outputOf, type Result, toolResult } from "./results.js";
 import type { MaybeSchema, Schema } from "./schema.js";
 import * as schemas from "./schema.js";
 
@@ -117,7 +117,7 @@ export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   mustBeOneOf(`unknownArguments of ${owner}`, unknownArguments, ["refuse", "allow"]);
   const taken = new ArgumentsOf(`${owner}, inputSchema`, inputSchema, unknownArguments === "allow");
   const promised = outputSchema && schemas.jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
-  const output = outputSchema && { schema: outputSchema, members: membersOf(promised!) };
+  const output = outputSchema && outputOf(outputSchema, promised!);
   return {
     listed: describe(owner, name, said, JSON.stringify(taken.json), promised && JSON.stringify(promised)),
     plain,

@@ -285,3 +285,28 @@ test("the kit refuses misspelled members of a caller, and a Buffer as an argumen
   const { failure } = await new TestClient(server).callTool("t", { file: Buffer.from("x") });
   assert.match(text + failure?.message, /"file": expected a string of base64, as buffer\.toString\("base64"\)/);
 });
+
+test("a record with the names of its own members is a value, not a result of MCP", async () => {
+  const server = make();
+  const outputSchema = z.record(
+    z.string(),
+    z.union([z.int(), z.array(z.object({ type: z.string(), text: z.string() }))]),
+  );
+  const counts = { content: 3, _meta: 1 };
+  server.registerTool("words", { outputSchema }, () => counts);
+  server.registerTool("blocks", { outputSchema }, () => ({ content: [{ type: "text", text: "a" }] }));
+  server.registerTool("named", { outputSchema: z.object({ words: z.int() }).catchall(z.int()) }, () => ({
+    words: 1,
+    content: 3,
+  }));
+  server.registerTool("whole", { outputSchema }, () => ({ content: [], structuredContent: { a: 1 } }));
+  server.registerTool("error", { outputSchema }, () => ({ content: [{ type: "text", text: "no" }], isError: true }));
+  const client = new TestClient(server);
+  const value = async (name: string) => (await client.callTool(name)).result?.structuredContent as unknown;
+  assert.deepEqual(await value("words"), counts);
+  assert.match((await client.callTool("blocks")).failure?.message ?? "", /gave no structured content/);
+  assert.deepEqual(await value("named"), { words: 1, content: 3 });
+  assert.deepEqual(await value("whole"), { a: 1 });
+  const { text, isError } = await client.callTool("error");
+  assert.deepEqual([text, isError], ["no", true]);
+});
