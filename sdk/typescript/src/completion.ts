@@ -1,4 +1,5 @@
 import type { Call } from "./call.js";
+import { Failure } from "./failure.js";
 import { CompletePromptRequest, CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
 import type { JsonSchema } from "./schema.js";
 
@@ -18,12 +19,15 @@ export type Completers = Record<string, Completer>;
 
 /** Throws when a completer is none, or for something that is not among the known names. */
 export function checkCompleters(owner: string, completers: Completers, known: string[]): void {
+  if (typeof completers !== "object") {
+    throw new TypeError(`${owner}: complete has the completers by name: write { ${known[0] ?? "name"}: … }`);
+  }
   for (const [name, by] of Object.entries(completers)) {
     const quoted = JSON.stringify(name);
     if (!known.includes(name)) {
       throw new TypeError(`${owner} has no ${quoted} to complete: it has ${known.join(", ") || "nothing"}`);
     }
-    if (typeof by === "function" || (Array.isArray(by) && by.every((v) => typeof v === "string"))) continue;
+    if (typeof by === "function" || isTexts(by)) continue;
     throw new TypeError(`${owner}: what completes ${quoted} must be a list of strings or a function`);
   }
 }
@@ -55,6 +59,9 @@ export function completables(schema: unknown): Completers {
   );
 }
 
+const isTexts = (given: unknown): given is string[] =>
+  Array.isArray(given) && given.every((v) => typeof v === "string");
+
 export type CompleteRequest = Omit<CompletePromptRequest, "name">;
 export type Suggestions = Pick<CompletePromptResponse, "values" | "total" | "hasMore">;
 
@@ -62,7 +69,12 @@ export async function suggest(by: Completer | undefined, request: CompleteReques
   if (!by) return CompletePromptResponse.create();
   const { argumentValue: value, contextArguments: chosen } = request;
   const typed = value.toLowerCase();
-  const all =
+  const all: unknown =
     typeof by === "function" ? await by(value, chosen, call) : by.filter((v) => v.toLowerCase().startsWith(typed));
+  if (!isTexts(all)) {
+    const kind = Array.isArray(all) ? "a list of other values" : typeof all === "object" ? "an object" : String(all);
+    const what = `what completes ${JSON.stringify(request.argumentName)} returned ${kind}`;
+    throw new Failure("Internal", `${what}: return a list of strings`);
+  }
   return { values: all.slice(0, maxSuggestions), total: all.length, hasMore: all.length > maxSuggestions };
 }

@@ -310,3 +310,21 @@ test("a record with the names of its own members is a value, not a result of MCP
   const { text, isError } = await client.callTool("error");
   assert.deepEqual([text, isError], ["no", true]);
 });
+
+test("completers that are one function, or return no list of strings, are errors that say what to write", async () => {
+  const server = make();
+  const argsSchema = z.object({ tea: z.string() });
+  const register = (complete: unknown) =>
+    server.registerPrompt("p", { argsSchema, complete: complete as never }, () => "");
+  assert.throws(() => register(() => ["assam"]), /prompt "p": complete has the completers by name: write { tea: … }/);
+  for (const [wrong, what] of [
+    [{ values: ["assam"] }, "an object"],
+    [undefined, "undefined"],
+    [[1], "a list of other values"],
+  ]) {
+    register({ tea: () => wrong });
+    const message = `what completes "tea" returned ${String(what)}: return a list of strings`;
+    await assert.rejects(new TestClient(server).complete("p", "tea", ""), { message });
+    server.removePrompt("p");
+  }
+});
