@@ -35,7 +35,7 @@ export interface TlsFiles {
 }
 
 export interface ServeOptions {
-  /** host:port, or unix:/path; port 0 means any. */
+  /** host:port, [IPv6]:port, or unix:/path; port 0 means any. Other addresses are refused. */
   listen?: string;
   tls?: TlsFiles;
   /** How long, in ms, running calls may take when the service stops. Absent means 10 s. */
@@ -69,6 +69,7 @@ export interface Serving {
 export async function start(server: Server, given: ServeOptions = {}): Promise<Serving> {
   mustKnow("what start is given", given, options);
   const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = given;
+  mustBeAddress(listen);
   if (tls) mustKnow("tls of what is served", tls, { cert: true, key: true, clientCa: true });
   const grpc = new GrpcServer({
     "grpc.max_receive_message_length": messageBytes,
@@ -98,6 +99,14 @@ export async function start(server: Server, given: ServeOptions = {}): Promise<S
   };
   const address = listen.startsWith("unix:") ? listen : listen.replace(/:\d+$/, `:${port}`);
   return { address, stop: () => (stopping ??= stop()) };
+}
+
+/** Throws unless an address has a host and a port: gRPC takes 443 where the port is absent. */
+function mustBeAddress(listen: unknown): void {
+  const [, port] = /^(?:(?:dns|ipv4|ipv6):(?:\/\/\/)?)?(?:\[[^\]]+\]|[^:/[\]]+):(\d{1,5})$/.exec(String(listen)) ?? [];
+  if (typeof listen === "string" && (/^unix(-abstract)?:./.test(listen) || (port && Number(port) < 65536))) return;
+  const what = `the address ${JSON.stringify(listen)} is none to listen on`;
+  throw new TypeError(`${what}: write a host and a port, as 127.0.0.1:50051, or unix:PATH`);
 }
 
 function credentials(tls: TlsFiles | undefined): ServerCredentials {

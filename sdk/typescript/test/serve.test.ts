@@ -489,3 +489,16 @@ test("what is no socket is not removed, but a socket that nobody serves", async 
   );
   assert.equal(readFileSync(file, "utf8"), "precious");
 });
+
+test("an address without a host or a port is an error that says what to write", async () => {
+  for (const listen of ["localhost", ":50051", "50051", "0.0.0.0:99999", "tcp://127.0.0.1:50051", "::1:50051", 50051]) {
+    const what = `the address ${JSON.stringify(listen)} is none to listen on`;
+    const message = `${what}: write a host and a port, as 127.0.0.1:50051, or unix:PATH`;
+    await assert.rejects(start(make(), { listen: listen as string }), { message });
+  }
+  for (const listen of ["localhost:0", "[::1]:0"]) {
+    const serving = await start(make(), { listen }).catch((error: Error) => error);
+    if ("stop" in serving) await serving.stop();
+    else assert.match(serving.message, /No address added|EADDRNOTAVAIL|EAFNOSUPPORT/);
+  }
+});
