@@ -92,6 +92,10 @@ function promptResult(owner: string, description = "", out: PromptOutput): WireR
     ...described(owner, rest),
     messages: messages.map((message) => {
       const { role, content } = typeof message === "string" ? { role: "user" as const, content: message } : message;
+      if (Array.isArray(content)) {
+        const what = `${owner}: the content of a message is one block, not a list`;
+        throw new Failure("Internal", `${what}: give a message for each`);
+      }
       return { role: wireRole(role), content: wireContent(typeof content === "string" ? text(content) : content) };
     }),
   });

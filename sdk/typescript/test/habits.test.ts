@@ -328,3 +328,12 @@ test("completers that are one function, or return no list of strings, are errors
     server.removePrompt("p");
   }
 });
+
+test("a message of a prompt with a list of content is an error that says what to write", async () => {
+  const server = make();
+  const content = [{ type: "text", text: "a" }] as never;
+  server.registerPrompt("p", {}, () => ({ messages: [{ role: "user", content }] }));
+  const { failure } = await new TestClient(server).getPrompt("p");
+  const message = 'prompt "p": the content of a message is one block, not a list: give a message for each';
+  assert.equal(failure?.message, message);
+});
