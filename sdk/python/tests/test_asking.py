@@ -136,6 +136,30 @@ def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
     assert call_tool(s, "t", answers={"a": accepted({"a": "yes"}), "b": accepted({"b": ""})}).text == "yes"
 
 
+@pytest.mark.parametrize("how", ["plain", "async"])
+def test_two_questions_of_one_key_are_a_mistake(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The answer to the first would be that of both. One question may be asked again."""
+    s = Server("test", "1")
+    deleted: list[str] = []
+
+    def work(call: Call) -> str:
+        for name in ("a", "a", "b"):
+            if call.ask("delete", f"Delete {name}?", bool):
+                deleted.append(name)
+        return "done"
+
+    async def work_async(call: AsyncCall) -> str:
+        for name in ("a", "a", "b"):
+            if await call.ask("delete", f"Delete {name}?", bool):
+                deleted.append(name)
+        return "done"
+
+    s.tool(name="t")(work if how == "plain" else work_async)
+    out = call_tool(s, "t", answers={"delete": accepted({"delete": True})})
+    assert out.failure and out.failure.reason == Reason.INTERNAL and deleted == ["a", "a"]
+    assert "two different questions have the key 'delete'" in caplog.text
+
+
 def test_questions_of_tasks_inside_a_handler() -> None:
     s = Server("test", "1")
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
-from mcpedge.v1 import common_pb2, tools_pb2
+from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
 
 from . import questions, types
 from .answers import Answers, Unwound, round_trip
@@ -69,6 +69,7 @@ class CallBase:
         self.round: int = context.round
         """1 at first, and one more each time answers came."""
         self.asked: list[Asked[Any]] = []
+        self._requests: dict[str, input_pb2.InputRequest] = {}  # what this round has asked, by key
         """What an async handler asked, whether it awaited that or not."""
         self.lifespan: Any = lifespan
         """What the lifespan of the Server yielded; None: there is none."""
@@ -252,6 +253,10 @@ class CallBase:
         found: list[Any] = []
         with self._lock:
             for question in asked:
+                if self._requests.setdefault(question.key, question.request) != question.request:
+                    raise DefinitionError(
+                        f'two different questions have the key {question.key!r}: the answer to the first would be that of both; give each its own key, as in a loop f"delete-{{name}}"'
+                    )
                 response = self._answers.find(question.key, question.fits)
                 if response is None:
                     self._answers.missing[question.key] = question.request
