@@ -3,10 +3,13 @@
 use crate::contract::{CallToolRequest, InputRequest, InputResponse, input_response::Response};
 use crate::failure::{Failure, Reason};
 use prost::Message;
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of one state.
 const MAX_STATE: usize = 64 << 10;
 const MAX_REQUESTS: usize = 16;
+/// How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end.
+const MAX_REPEATS: u32 = 1000;
 /// Bytes of a key.
 const MAX_KEY: usize = 128;
 const MARK: &[u8] = b"\0capability\x01";
@@ -18,6 +21,10 @@ pub struct Answers {
     kept: Vec<InputResponse>,
     latest: Vec<InputResponse>,
     pub(crate) missing: Vec<InputRequest>,
+    /// The questions of this round by their keys, and how often each was asked.
+    asked: HashMap<String, (InputRequest, u32)>,
+    /// The keys of `once` whose values this round has returned.
+    stepped: HashSet<String>,
     /// A mistake of the handler with a question or with `once`, which ends the round.
     pub(crate) mistake: Option<String>,
     /// The state of `Call::set_state` or of a checkpoint.
@@ -58,23 +65,58 @@ impl Answers {
         Some(answer)
     }
 
+    /// Counts a question. An error if another one of this round has its key, as one answer would be that of both, or if it was asked too often.
+    pub(crate) fn ask(&mut self, request: &InputRequest) -> Result<(), String> {
+        let key = &request.key;
+        let (before, times) = self.asked.entry(key.clone()).or_insert_with(|| (request.clone(), 0));
+        *times += 1;
+        if before != request {
+            return Err(format!("two different questions have the key {key:.40?}; give each its own, as format!(\"sure-{{id}}\")"));
+        }
+        if *times > MAX_REPEATS {
+            return Err(format!(
+                "one round asked the question {key:.40?} {MAX_REPEATS} times, and its answer stays the same; ask again under another key, as format!(\"cups-{{attempt}}\")"
+            ));
+        }
+        Ok(())
+    }
+
+    /// An error if a key is none for `once`, or if this round has its value already: the future of the second would not run.
+    pub(crate) fn may_step(&self, key: &str) -> Result<(), String> {
+        if key.is_empty() || key.len() > MAX_KEY {
+            return Err(format!("the key of once has 1 to {MAX_KEY} bytes, not {}: {key:.40?}", key.len()));
+        }
+        if self.stepped.contains(key) {
+            return Err(format!(
+                "once({key:.40?}) came twice in one round, where the second has the value of the first; give each its own key, as format!(\"order-{{id}}\")"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Stores the value of `once` under a key, as JSON.
+    pub(crate) fn step(&mut self, key: &str, text: &str) -> Result<(), String> {
+        self.may_step(key)?;
+        self.stepped.insert(key.to_string());
+        if self.once(key).is_none() {
+            self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text.to_string())) });
+        }
+        Ok(())
+    }
+
     pub(crate) fn miss(&mut self, request: &InputRequest) {
         if !self.missing.iter().any(|r| r.key == request.key) {
             self.missing.push(request.clone());
         }
     }
 
-    /// Returns the JSON that `keep_once` stored under a key.
+    /// Returns the JSON that `step` stored under a key.
     pub(crate) fn once(&self, key: &str) -> Option<String> {
         let kept = self.kept.iter().find(|r| r.key.strip_prefix(ONCE) == Some(key))?;
         match &kept.response {
             Some(Response::RawJson(text)) => Some(text.clone()),
             _ => None,
         }
-    }
-
-    pub(crate) fn keep_once(&mut self, key: &str, text: String) {
-        self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text)) });
     }
 
     /// Encodes answers and state, with the answers not requested yet if `latest` is true. `state` replaces the

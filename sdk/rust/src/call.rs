@@ -188,8 +188,9 @@ impl Call {
     }
 
     /// Returns the output of the future, which runs in the first round that reaches this line; later rounds return the
-    /// same value. It is stored in the call's state as JSON; a value that JSON does not hold fails the call. A round that
-    /// is retried because a replica was lost runs the future again, unless there was a checkpoint since.
+    /// same value. The key is unique among those of `once` in the call: in a loop it has the id of the item. The value is
+    /// stored in the call's state as JSON; a value that JSON does not hold fails the call. A round that is retried because
+    /// a replica was lost runs the future again, unless there was a checkpoint since.
     pub async fn once<T: Serialize + DeserializeOwned>(&self, key: &str, future: impl Future<Output = T>) -> T {
         let Ok(value) = self.try_once(key, async { Ok::<_, Infallible>(future.await) }).await;
         value
@@ -199,18 +200,22 @@ impl Call {
     pub async fn try_once<T: Serialize + DeserializeOwned, E>(
         &self, key: &str, future: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let kept = self.memory().answers.once(key);
-        let text = match kept {
-            Some(text) => text,
-            None => {
-                let text = match serde_json::to_string(&future.await?) {
-                    Ok(text) => text,
-                    Err(e) => return self.mistaken(format!("once({key:?}): {e}; return a value that JSON can hold")).await,
-                };
-                self.memory().answers.keep_once(key, text.clone());
-                text
-            }
+        let kept = {
+            let answers = &self.memory().answers;
+            answers.may_step(key).map(|()| answers.once(key))
         };
+        let text = match kept {
+            Err(mistake) => return self.mistaken(mistake).await,
+            Ok(Some(text)) => text,
+            Ok(None) => match serde_json::to_string(&future.await?) {
+                Ok(text) => text,
+                Err(e) => return self.mistaken(format!("once({key:?}): {e}; return a value that JSON can hold")).await,
+            },
+        };
+        let stepped = self.memory().answers.step(key, &text);
+        if let Err(mistake) = stepped {
+            return self.mistaken(mistake).await;
+        }
         match serde_json::from_str(&text) {
             Ok(value) => Ok(value),
             Err(e) => self.mistaken(format!("once({key:?}): {e}; return a type that reads the JSON it writes")).await,
@@ -297,7 +302,8 @@ impl Call {
     /// rounds; a question is repeated if its answer is invalid. So:
     ///
     /// - do nothing that must not happen twice before the last question is answered, or do it by `once`;
-    /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once).
+    /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once);
+    /// - give each question its own key: in a loop, one with the id of the item or the number of the attempt.
     ///
     /// MCP: elicitation/create in form mode; InputRequiredResult.
     pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(&self, key: &str, message: impl Into<String>) -> Result<T, Unanswered> {

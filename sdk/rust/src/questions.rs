@@ -141,12 +141,14 @@ impl<T> Questions for Question<T> {
     type Answers = T;
 
     fn find(&self, answers: &mut Answers) -> Option<T> {
+        let asked = self.mistake.clone().map_or(Ok(()), Err).and_then(|()| answers.ask(&self.request));
+        if let Err(mistake) = asked {
+            answers.mistake.get_or_insert(mistake);
+            return None;
+        }
         let answer = answers.find(&self.request.key, &self.read);
         if answer.is_none() {
-            match &self.mistake {
-                Some(mistake) => _ = answers.mistake.get_or_insert(mistake.clone()),
-                None => answers.miss(&self.request),
-            }
+            answers.miss(&self.request);
         }
         answer
     }

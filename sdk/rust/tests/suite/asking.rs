@@ -165,10 +165,63 @@ async fn once_and_state_survive_rounds() {
 }
 
 #[tokio::test]
+async fn a_key_has_one_question_and_one_step() {
+    let s = server()
+        .tool("loop", "", |call: Call| async move {
+            let mut deleted = Vec::new();
+            for file in ["a", "b"] {
+                if call.ask::<bool>("sure", format!("Delete {file}?")).await? {
+                    deleted.push(file);
+                }
+            }
+            Ok::<_, Unanswered>(deleted.join(","))
+        })
+        .tool("again", "", |call: Call| async move {
+            let (first, second) = (call.ask::<bool>("sure", "?").await?, call.ask::<bool>("sure", "?").await?);
+            Ok::<_, Unanswered>(format!("{first} {second}"))
+        })
+        .tool("until", "", |call: Call| async move {
+            while call.ask::<bool>("sure", "No?").await? {}
+            Ok::<_, Unanswered>("no")
+        })
+        .tool("steps", "", |call: Call| async move {
+            let mut made = Vec::new();
+            for item in ["a", "b"] {
+                made.push(call.once("reserve", async { item.to_string() }).await);
+            }
+            made.join(",")
+        })
+        .tool("joined", "", |call: Call| async move {
+            let own = |n: u8| call.once("n", async move { n });
+            let (a, b) = tokio::join!(own(1), own(2));
+            format!("{a} {b}")
+        })
+        .tool("retried", "", |call: Call| async move {
+            let _ = call.try_once("n", async { Err::<u8, _>("no") }).await;
+            call.try_once("n", async { Ok::<_, Error>(2) }).await.map(|n| n.to_string())
+        })
+        .tool("key", "", |call: Call| async move { call.once("", async {}).await });
+    let client = Client::new(&s).answer("sure", accepted(&json!({"sure": true})));
+    for (name, says) in [
+        ("loop", "two different questions have the key \"sure\"; give each its own, as format!(\"sure-{id}\")"),
+        ("until", "asked the question \"sure\" 1000 times"),
+        ("steps", "once(\"reserve\") came twice in one round"),
+        ("joined", "once(\"n\") came twice in one round"),
+        ("key", "the key of once has 1 to 128 bytes, not 0"),
+    ] {
+        let outcome = call(&client, name).await;
+        let failure = outcome.failure.unwrap_or_else(|| panic!("{name} has {:?}", outcome.result));
+        assert!(failure.reason == Reason::Internal && failure.message.contains(says), "{name}: {failure:?}");
+    }
+    assert_eq!(call(&client, "again").await.text(), "true true");
+    assert_eq!(call(&client, "retried").await.text(), "2");
+}
+
+#[tokio::test]
 async fn rounds_are_bounded() {
     let s = server()
         .tool("twice", "", |call: Call| async move {
-            call.ask_all(vec![form::<bool>("a", "A?"), form::<bool>("a", "B?")]).await;
+            call.ask_all(vec![form::<bool>("a", "A?"), form::<bool>("a", "A?")]).await;
         })
         .tool("many", "", |call: Call| async move {
             call.ask_all((0..17).map(|i| form::<bool>(&format!("k{i}"), "?")).collect::<Vec<_>>()).await;
