@@ -4,7 +4,7 @@ use crate::Call;
 use crate::answers::check_requests;
 use crate::content::duration;
 use crate::contract;
-use crate::failure::{Error, Failure, InputRequired, Reason, Unanswered, cause};
+use crate::failure::{Ending, Error, Failure, NoAnswer, Reason, cause, failure};
 use crate::handler::Work;
 use crate::server::About;
 use serde_json::json;
@@ -55,7 +55,7 @@ pub(crate) async fn run<R>(
             };
             match mistake {
                 Some(mistake) => Outcome::Failure(Failure::new(Reason::Internal, mistake)),
-                None => required(call, InputRequired { requests, ..InputRequired::default() }),
+                None => required(call, Ending { requests, ..Ending::default() }),
             }
         }
         Ended::Returned(Ok(result)) => Outcome::Result(result),
@@ -73,16 +73,16 @@ fn hidden<R>(about: &About, what: &str, call: &Call, message: &str, text: &str) 
 }
 
 fn classified<R>(about: &About, what: &str, call: &Call, error: Error, plain: impl FnOnce(Error) -> Result<R, Failure>) -> Outcome<R> {
-    if let Some(ending) = cause::<InputRequired>(&error) {
+    if let Some(ending) = cause::<Ending>(&error) {
         return required(call, ending.clone());
     }
-    if let Some(failure) = cause::<Failure>(&error) {
-        return Outcome::Failure(failure.clone());
+    if let Some(failure) = failure(&error) {
+        return Outcome::Failure(failure);
     }
     if let Some(status) = cause::<Status>(&error) {
         return Outcome::Status(status.clone());
     }
-    let masked = about.mask_errors && cause::<Unanswered>(&error).is_none();
+    let masked = about.mask_errors && cause::<NoAnswer>(&error).is_none();
     let text = if masked { error.to_string() } else { String::new() };
     match plain(error) {
         Err(failure) if !masked || failure.reason != Reason::Internal => Outcome::Failure(failure),
@@ -92,7 +92,7 @@ fn classified<R>(about: &About, what: &str, call: &Call, error: Error, plain: im
 }
 
 /// The outcome that asks the missing questions, with the state of the next round.
-fn required<R>(call: &Call, ending: InputRequired) -> Outcome<R> {
+fn required<R>(call: &Call, ending: Ending) -> Outcome<R> {
     let answers = &mut call.memory().answers;
     if ending.state.is_some() {
         answers.state = ending.state;

@@ -3,7 +3,7 @@
 use crate::Call;
 use crate::content::{Content, IntoContent, described, duration};
 use crate::contract::{self, TaskMode, TaskStart, TaskSupport, ToolAnnotations};
-use crate::failure::{Error, Failure, InputRequired, Reason, cause};
+use crate::failure::{Ending, Error, Failure, Reason, cause, failure};
 use crate::handler::{Handler, Work, outputs};
 use crate::schema;
 use schemars::JsonSchema;
@@ -342,8 +342,8 @@ pub(crate) fn plain_error(error: Error) -> Result<CallToolResult, Failure> {
 
 /// Converts NOT_FOUND of a handler into a result: the tool exists, but not what it looked for.
 fn visible(error: Error) -> Result<CallToolResult, Error> {
-    if cause::<InputRequired>(&error).is_none() {
-        match (cause::<Failure>(&error), cause::<Status>(&error)) {
+    if cause::<Ending>(&error).is_none() {
+        match (failure(&error), cause::<Status>(&error)) {
             (Some(failure), _) if failure.reason == Reason::NotFound => return Ok(CallToolResult::error(failure.message.as_str())),
             (None, Some(status)) if status.code() == Code::NotFound => return Ok(CallToolResult::error(status.message())),
             _ => {}

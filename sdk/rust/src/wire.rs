@@ -86,11 +86,12 @@ impl Reason {
 
 impl Failure {
     pub(crate) fn into_wire(self) -> contract::Failure {
-        contract::Failure { reason: self.reason.into_wire().into(), message: self.message, data_json: self.data, scopes: self.scopes }
+        let (data_json, scopes) = (self.data_json().to_string(), self.scopes().to_vec());
+        contract::Failure { reason: self.reason.into_wire().into(), message: self.message, data_json, scopes }
     }
 
     pub(crate) fn from_wire(f: contract::Failure) -> Self {
-        Self { reason: Reason::from_wire(f.reason()), message: f.message, data: f.data_json, scopes: f.scopes }
+        Self::with(Reason::from_wire(f.reason()), f.message, f.data_json, f.scopes)
     }
 }
 

@@ -1,7 +1,7 @@
 use mcpedge_capability::testing::Client;
 use mcpedge_capability::{
-    Base64, Call, CallToolResult, Error, Failure, GetPromptResult, Json, Mcp, Parameters, Principal, Prompt, Reason, Resource, Server,
-    Tasks, Tool, Unanswered, contract, image, raw_content, text,
+    Base64, Call, CallToolResult, Error, Failure, GetPromptResult, InputRequired, Json, Mcp, Parameters, Principal, Prompt, Reason,
+    Resource, Server, Tasks, Tool, Unanswered, contract, image, raw_content, text,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -191,6 +191,51 @@ impl std::error::Error for Wrapped {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.0)
     }
+}
+
+/// Hides what it holds, as `anyhow::Error` does without a context, and `#[error(transparent)]` of thiserror.
+#[derive(Debug)]
+struct Transparent<E>(E);
+
+impl<E: std::fmt::Display> std::fmt::Display for Transparent<E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<E: std::error::Error> std::error::Error for Transparent<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+#[tokio::test]
+async fn errors_keep_their_kind_in_wrappers_that_hide_them() {
+    let s = server()
+        .mask_errors(true)
+        .tool("denied", "", || async {
+            let denied = Failure::new(Reason::PermissionDenied, "not yours").with_data(json!({"owner": "ada"}));
+            Err::<(), _>(Transparent(Transparent(denied)))
+        })
+        .tool("gone", "", || async { Err::<(), _>(Transparent(Failure::new(Reason::NotFound, "no such report"))) })
+        .tool("nothing", "", || async { Err::<(), _>(Transparent(Failure::new(Reason::Unavailable, "off").with_data(NoJson))) })
+        .tool("declined", "", || async { Err::<(), _>(Transparent(Unanswered::Declined)) })
+        .tool("again", "", |call: Call| async move {
+            match call.state() {
+                Some(_) => Ok("went on"),
+                None => Err(Transparent(InputRequired::new().state([1]))),
+            }
+        });
+    let client = Client::new(&s);
+    let call = async |name: &str| client.call_tool(name, json!({})).await.unwrap();
+    let denied = call("denied").await.failure.unwrap();
+    assert_eq!(denied, Failure::new(Reason::PermissionDenied, "not yours").with_data(json!({"owner": "ada"})));
+    assert_eq!(call("nothing").await.failure.unwrap().reason, Reason::Internal);
+    for (name, says) in [("gone", "no such report"), ("declined", "the user declined to answer")] {
+        let outcome = call(name).await;
+        assert!(outcome.is_error() && outcome.text() == says, "{name}: {outcome:?}");
+    }
+    assert_eq!(call("again").await.text(), "went on");
 }
 
 struct NoJson;
