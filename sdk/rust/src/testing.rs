@@ -290,7 +290,13 @@ impl Client {
             client_capabilities: Some(all.into_wire()),
             ..RequestContext::default()
         };
-        Self { service: Service(server.clone()), context, answers: HashMap::new() }
+        #[allow(unused_mut)] // without the feature `identity`
+        let mut server = server.clone();
+        #[cfg(feature = "identity")]
+        {
+            server.about.identity = None;
+        }
+        Self { service: Service(server), context, answers: HashMap::new() }
     }
 
     /// Sets the answer to the question of a key.
@@ -299,7 +305,7 @@ impl Client {
         self
     }
 
-    /// Sets the caller.
+    /// Sets the caller, also of a server that has `Server::identity`: no signature is needed here. Without it the caller is anonymous.
     pub fn principal(mut self, principal: Principal) -> Self {
         self.context.principal = Some(principal.into_wire());
         self

@@ -2,7 +2,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mcpedge_capability::contract::{self, call_tool_response, tool_service_server::ToolService};
 use mcpedge_capability::identity::Identities;
-use mcpedge_capability::{Call, Resource, Server, Service};
+use mcpedge_capability::testing::Client;
+use mcpedge_capability::{Call, Principal, Resource, Server, Service};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
@@ -164,4 +165,15 @@ async fn without_keys_work_is_unavailable_and_redirects_are_not_followed() {
     assert_eq!(status.code(), Code::Unavailable);
     assert!(status.message().contains("answers 302"), "{}", status.message());
     assert!(Identities::new("", "crm").err().unwrap().to_string().contains("give both"));
+}
+
+#[tokio::test]
+async fn the_kit_calls_a_server_with_identities_as_its_principal() {
+    let identities = Identities::new("http://127.0.0.1:1/.well-known/jwks.json", "crm").unwrap();
+    let server =
+        Server::new("crm", "1.0.0").tool("who", "", |call: Call| async move { call.principal().subject.clone() }).identity(identities);
+    let outcome = Client::new(&server).principal(Principal::new("ada")).call_tool("who", json!({})).await.unwrap();
+    assert_eq!(outcome.text(), "ada");
+    assert_eq!(Client::new(&server).call_tool("who", json!({})).await.unwrap().text(), "");
+    assert!(who(&Service(server), &[]).await.unwrap_err().message().contains("the call has 0 identities"));
 }
