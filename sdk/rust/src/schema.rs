@@ -156,8 +156,8 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Reads a type from texts by name, each by its schema: the text itself, or the JSON in it.
-pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<String, String>) -> Result<T, serde_json::Error> {
+/// Reads a type from texts by name, each by its schema: the text itself, or the JSON in it. An error names the member.
+pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<String, String>) -> Result<T, String> {
     let mut members = Map::new();
     for (name, text) in texts {
         let said = &schema["properties"][name]["type"];
@@ -166,7 +166,10 @@ pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<Stri
         let parsed = if is_text { None } else { serde_json::from_str(text).ok() };
         members.insert(name.clone(), parsed.unwrap_or_else(|| Value::from(text.as_str())));
     }
-    serde_json::from_value(Value::Object(members))
+    serde_path_to_error::deserialize(Value::Object(members)).map_err(|e| {
+        let (path, e) = (e.path().to_string(), e.into_inner());
+        if path == "." { e.to_string() } else { format!("{path}: {e}") }
+    })
 }
 
 /// Whether a flat rule permits a value: its type, enumeration and bounds.

@@ -286,6 +286,25 @@ async fn errors_and_panics_are_sorted() {
     assert!(said.len() == 2 && said[0].contains("secret 1") && said[0].contains("tool panic"), "{said:?}");
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Steeping {
+    minutes: u8,
+    milk: bool,
+}
+
+#[tokio::test]
+async fn a_wrong_argument_of_a_prompt_is_named() {
+    let s = server().with(Prompt::new("p", "", |s: Steeping| async move { format!("{} {}", s.minutes, s.milk) }));
+    let client = Client::new(&s);
+    for (minutes, milk, says) in [
+        ("3", "yes", "prompt p: the arguments do not fit: milk: invalid type: string \"yes\", expected a boolean"),
+        ("300", "true", "fit: minutes: invalid value"),
+    ] {
+        let failure = client.get_prompt("p", &[("minutes", minutes), ("milk", milk)]).await.unwrap().failure.unwrap();
+        assert!(failure.reason == Reason::InvalidArgument && failure.message.contains(says), "{failure:?}");
+    }
+}
+
 #[tokio::test]
 async fn mistakes_are_found_when_defined() {
     let s = server().tool("taken", "", || async {});
