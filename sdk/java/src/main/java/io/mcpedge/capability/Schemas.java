@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.github.victools.jsonschema.generator.*;
 import com.github.victools.jsonschema.module.jackson.JacksonModule;
-import com.github.victools.jsonschema.module.jackson.JacksonOption;
 import java.util.*;
 import java.util.stream.Stream;
 
@@ -98,8 +97,8 @@ final class Schemas {
     config.forTypesInGeneral()
         .withPropertySorter((a, b) -> 0) // as declared
         .withDescriptionResolver(scope -> scope.getType() == null ? null : valueOf(scope.getType().getErasedType().getAnnotation(Description.class)))
-        .withCustomDefinitionProvider(new Definitions(output)); // has precedence over Jackson's module, which would make references of enums
-    config.with(new JacksonModule(JacksonOption.FLATTENED_ENUMS_FROM_JSONPROPERTY, JacksonOption.FLATTENED_ENUMS_FROM_JSONVALUE))
+        .withCustomDefinitionProvider(new Definitions(output));
+    config.with(new JacksonModule())
         .with(Option.MAP_VALUES_AS_ADDITIONAL_PROPERTIES, Option.INLINE_NULLABLE_SCHEMAS)
         .without(Option.SCHEMA_VERSION_INDICATOR, Option.FLATTENED_OPTIONALS);
     config.forFields()
@@ -121,24 +120,26 @@ final class Schemas {
       if (type.getErasedType() == byte[].class) {
         return new CustomDefinition(context.getGeneratorConfig().createObjectNode().put("type", "string").put("contentEncoding", "base64"), true);
       }
-      if (output) {
-        return type.isInstanceOf(Enum.class) ? new CustomDefinition(context.createStandardDefinition(type, this), true) : null;
+      if (!output) {
+        checkRead(type);
       }
-      checkRead(type.getErasedType());
+      if (type.isInstanceOf(Enum.class) && type.getErasedType().isEnum()) {
+        return new CustomDefinition(Scalars.ofEnum(type.getErasedType()), true);
+      }
       long[] bounds = INTEGERS.get(type.getErasedType());
-      if (bounds == null && !type.isInstanceOf(Enum.class)) {
-        return null;
+      if (bounds != null && !output) {
+        return new CustomDefinition(context.createStandardDefinition(type, this).put("minimum", bounds[0]).put("maximum", bounds[1]), true);
       }
-      ObjectNode node = context.createStandardDefinition(type, this);
-      return new CustomDefinition(bounds == null ? node : node.put("minimum", bounds[0]).put("maximum", bounds[1]), true);
+      String scalar = Scalars.of(type, output);
+      return scalar == null ? null : new CustomDefinition(context.getGeneratorConfig().createObjectNode().put("type", scalar), true);
     }
   }
 
-  private static void checkRead(Class<?> type) {
+  private static void checkRead(ResolvedType type) {
     try {
-      Json.MAPPER.readerFor(type).readValue("{}");
+      Json.MAPPER.readerFor(Scalars.ofJackson(type)).readValue("{}");
     } catch (com.fasterxml.jackson.databind.exc.InvalidDefinitionException e) {
-      throw new DefinitionException(type.getName() + " cannot be decoded; use a record: " + e.getOriginalMessage(), e);
+      throw new DefinitionException(type.getErasedType().getName() + " cannot be decoded; use a record: " + e.getOriginalMessage(), e);
     } catch (JsonProcessingException e) {
       return; // it is not read from an object
     }
