@@ -23,6 +23,7 @@ final class Answers {
   private final Map<String, InputResponse> kept = new LinkedHashMap<>();
   private final Map<String, InputResponse> latest = new LinkedHashMap<>();
   private final Map<String, InputRequest> missing = new LinkedHashMap<>();
+  private final Map<String, InputRequest> asked = new HashMap<>();
   private byte[] state;
 
   /** Failure INVALID_ARGUMENT when the state is not of this library. */
@@ -77,8 +78,18 @@ final class Answers {
     return found;
   }
 
-  /** Records the questions without an answer, and returns whether any question of the round has none: then the round ends in questions. */
+  /**
+   * Records the questions without an answer, and returns whether any question of the round has none: then the round ends in questions.
+   * Failure INTERNAL if another question of the round has the same key: one answer would be that of both.
+   */
   synchronized boolean miss(List<Question<?>> questions, String call) {
+    for (Question<?> q : questions) { // all of them before any is recorded: the round would end in those
+      String key = q.request.getKey();
+      InputRequest before = asked.putIfAbsent(key, q.request);
+      if (before != null && !before.equals(q.request)) {
+        throw new Failure(Reason.INTERNAL, "two different questions have the key " + Json.quote(key) + ": give each its own, such as " + Json.quote(key + "-") + " + id");
+      }
+    }
     for (Question<?> q : questions) {
       String key = q.request.getKey();
       if (find(key, q::fits) == null && missing.put(key, q.request) == null && latest.containsKey(key)) {

@@ -258,6 +258,31 @@ class AskingTest {
     assertNull(answers.once("k"));
   }
 
+  /** One answer would be that of both, so that a yes to the first file deletes the second. */
+  @Test
+  void aKeyIsOfOneQuestion() {
+    var s = new Capability("test", "1");
+    s.tool("loop", "", call -> {
+      int sure = 0;
+      for (String file : List.of("a", "b")) {
+        sure += call.ask("sure", "Delete " + file + "?", boolean.class) ? 1 : 0;
+      }
+      return sure;
+    });
+    s.tool("same", "", call -> call.ask("sure", "Delete?", boolean.class) && call.ask("sure", "Delete?", boolean.class));
+    s.tool("together", "", call -> {
+      call.askAll(Question.form("k", "a?", String.class), Question.form("k", "b?", String.class));
+      return "";
+    });
+    try (var client = new TestClient(s).answer("sure", Answer.accepted(Map.of("sure", true)))) {
+      var failure = client.callTool("loop").failure();
+      assertEquals(Reason.INTERNAL, failure.reason());
+      assertEquals("two different questions have the key \"sure\": give each its own, such as \"sure-\" + id", failure.getMessage());
+      assertEquals("true", client.callTool("same").structured().text());
+      assertEquals(Reason.INTERNAL, client.callTool("together").failure().reason());
+    }
+  }
+
   @Test
   void severalAreAskedAtOnce() {
     s.tool("all", "Asks all", call -> {
