@@ -80,11 +80,19 @@ final class Wire {
   }
 
   private static io.mcpedge.v1.ImageContent image(ImageContent image) {
-    return io.mcpedge.v1.ImageContent.newBuilder().setData(ByteString.copyFrom(image.data())).setMimeType(image.mimeType()).build();
+    return io.mcpedge.v1.ImageContent.newBuilder().setData(ByteString.copyFrom(image.data())).setMimeType(kind("an image", image.mimeType(), "image/png")).build();
   }
 
   private static io.mcpedge.v1.AudioContent audio(AudioContent audio) {
-    return io.mcpedge.v1.AudioContent.newBuilder().setData(ByteString.copyFrom(audio.data())).setMimeType(audio.mimeType()).build();
+    return io.mcpedge.v1.AudioContent.newBuilder().setData(ByteString.copyFrom(audio.data())).setMimeType(kind("a sound", audio.mimeType(), "audio/wav")).build();
+  }
+
+  /** A MIME type. Failure INTERNAL for what is none, such as the ending of a file: hosts show no content of it. */
+  private static String kind(String what, String mimeType, String example) {
+    if (!mimeType.contains("/")) {
+      throw new Failure(Reason.INTERNAL, what + " has the MIME type " + Json.quote(mimeType) + ", which has no slash: give one such as " + example);
+    }
+    return mimeType;
   }
 
   static io.mcpedge.v1.Resource resource(Resource resource) {

@@ -145,4 +145,21 @@ class ShapesTest {
       assertTrue(e.getMessage().startsWith("tool w has as the type of its result a "), e.getMessage());
     }
   }
+
+  /** The arguments swapped, or the ending of a file: hosts refuse the whole result for it, or show nothing. */
+  @Test
+  void aKindIsAMimeType() {
+    s.tool("image", "", call -> Content.image(new byte[1], "png"));
+    s.tool("sound", "", call -> List.of("a", Content.audio(new byte[1], "wav")));
+    s.tool("official", "", call -> McpSchema.ImageContent.builder("AAH/", "png").build());
+    s.prompt("picture", "", call -> Content.image(new byte[1], "png"));
+    try (var client = new TestClient(s)) {
+      String wanted = "an image has the MIME type \"png\", which has no slash: give one such as image/png";
+      assertEquals(wanted, client.callTool("image").failure().getMessage());
+      assertEquals(Reason.INTERNAL, client.callTool("image").failure().reason());
+      assertEquals("a sound has the MIME type \"wav\", which has no slash: give one such as audio/wav", client.callTool("sound").failure().getMessage());
+      assertEquals(wanted, client.callTool("official").failure().getMessage());
+      assertEquals(wanted, client.getPrompt("picture", Map.of()).failure().getMessage());
+    }
+  }
 }
