@@ -102,7 +102,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     JsonNode properties = resolved(by).path("properties");
     for (var property : properties.properties()) {
       JsonNode value = node.get(property.getKey());
-      JsonNode preset = resolved(property.getValue()).get("default");
+      JsonNode preset = property.getValue().has("default") ? property.getValue().get("default") : resolved(property.getValue()).get("default");
       if (value == null && preset != null) {
         node.set(property.getKey(), preset.deepCopy());
       } else if (value != null) {

@@ -217,7 +217,7 @@ public final class Call {
     } catch (IllegalArgumentException e) {
       text = Json.encode("log data that is not JSON: " + e.getMessage());
     }
-    events.put("log", LogMessage.newBuilder().setLevel(level.wire()).setLogger(logger).setDataJson(Json.valid(text)).build());
+    events.put("log", LogMessage.newBuilder().setLevel(level.wire()).setLogger(Json.valid(logger)).setDataJson(Json.valid(text)).build());
   }
 
   /**

@@ -404,6 +404,30 @@ class ToolsTest {
     }
   }
 
+  record Point(int x) {}
+
+  record Line(@Default("{\"x\":1}") Point from, Point to) {}
+
+  /** A type that occurs twice is a reference in the schema, beside which the default is. */
+  @Test
+  void aRecordMayHaveADefault() {
+    s.tool("line", "", Line.class, (call, in) -> in);
+    try (var client = new TestClient(s)) {
+      assertEquals("{\"from\":{\"x\":1},\"to\":{\"x\":2}}", client.callTool("line", Map.of("to", Map.of("x", 2))).structured().text());
+    }
+  }
+
+  @Test
+  void aLoggerMayBeNull() {
+    s.tool("t", "", call -> {
+      call.log(Level.ERROR, 1, null);
+      return "";
+    });
+    try (var client = new TestClient(s)) {
+      assertEquals("", client.callTool("t").logs().get(0).logger());
+    }
+  }
+
   @Test
   void eventsAreWhatTheClientWants() {
     s.tool("t", "Tells", call -> {
