@@ -129,15 +129,15 @@ public final class Call {
   /**
    * Returns a value that is the same in all rounds of the call: fn runs in the first round that reaches this line, and later ones
    * get its result. The value is stored as JSON in the state of the call; a round that is retried because a replica was lost runs
-   * fn again.
+   * fn again. For a list the type is an array, as {@code Loan[].class}: of List.class Jackson makes a list of Maps.
    */
   public <T> T once(String key, Class<T> type, Callable<T> fn) throws Exception {
     String text = answers.once(key);
     if (text == null) {
-      text = Json.encode(fn.call());
+      text = Once.run(key, type, fn);
       answers.keepOnce(key, text);
     }
-    return Json.decode(text, type);
+    return Once.read(key, type, text);
   }
 
   /** As above, for a string. */

@@ -126,4 +126,41 @@ class ErrorsTest {
       assertTrue(message.contains("of a form: no client knows the format "), message);
     }
   }
+
+  static final class Opaque {
+    private final String number;
+
+    Opaque(String number) {
+      this.number = number;
+    }
+
+    String number() {
+      return number;
+    }
+  }
+
+  interface Receipt {}
+
+  record Paper(int number) implements Receipt {}
+
+  /** What the client gets, and not the model: it would call again, and the effect happened. */
+  @Test
+  void valuesOfOnceAreOfJson() {
+    var s = new Capability("test", "1");
+    var effects = new java.util.concurrent.atomic.AtomicInteger();
+    s.tool("opaque", "", call -> call.once("pay", Opaque.class, () -> new Opaque("" + effects.incrementAndGet())).number());
+    s.tool("interface", "", call -> "" + call.once("pay", Receipt.class, () -> new Paper(effects.incrementAndGet())));
+    s.tool("content", "", call -> call.once("pay", Content.class, () -> Content.text("" + effects.incrementAndGet())));
+    s.tool("null", "", call -> "" + call.once("pay", int.class, () -> null));
+    s.tool("list", "", call -> call.once("pay", Paper[].class, () -> new Paper[] {new Paper(7)})[0].number());
+    try (var client = new TestClient(s)) {
+      for (String tool : List.of("opaque", "interface", "content", "null")) {
+        Failure failure = client.callTool(tool).failure();
+        assertEquals(Reason.INTERNAL, failure.reason(), tool);
+        assertTrue(failure.getMessage().startsWith("the value of once \"pay\" ") && failure.getMessage().contains("give a record"), failure.getMessage());
+      }
+      assertEquals(1, effects.get(), "only the values of Opaque show that Jackson does not read them");
+      assertEquals("7", client.callTool("list").structured().text());
+    }
+  }
 }
