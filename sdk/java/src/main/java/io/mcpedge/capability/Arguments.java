@@ -3,6 +3,7 @@ package io.mcpedge.capability;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonMappingException;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.exc.ValueInstantiationException;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -68,7 +69,11 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
       List<String> path = Stream.concat(Stream.ofNullable(member),
           e.getPath().stream().map(r -> r.getFieldName() == null ? "" + r.getIndex() : r.getFieldName())).toList();
       JsonNode value = node.at("/" + path.stream().map(step -> step.replace("~", "~0").replace("/", "~1")).collect(Collectors.joining("/")));
-      throw invalid("the " + noun + " \"" + String.join(".", path) + "\" must be " + Rules.wanted(rule(path), value));
+      JsonNode rule = rule(path);
+      boolean free = value.isTextual() && rule.path("type").asText().equals("string") && !rule.has("enum") && !rule.has("format") && !Bytes.are(rule);
+      String wanted = free && e instanceof MismatchedInputException mismatch && mismatch.getTargetType() != null
+          ? "a " + mismatch.getTargetType().getSimpleName() + ", not " + Json.quote(value.asText()) : Rules.wanted(rule, value);
+      throw invalid("the " + noun + " \"" + String.join(".", path) + "\" must be " + wanted);
     } catch (JsonProcessingException e) {
       throw invalid("the " + noun + "s do not fit");
     }
@@ -109,6 +114,11 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
         node.set(property.getKey(), completed(value, resolved(property.getValue()), path + property.getKey()));
       }
     }
+    JsonNode others = resolved(by).path("additionalProperties"); // of a Map
+    if (others.isObject()) {
+      List<String> names = node.properties().stream().map(Map.Entry::getKey).filter(name -> !properties.has(name)).toList();
+      names.forEach(name -> node.set(name, completed(node.get(name), resolved(others), path + name)));
+    }
     for (JsonNode name : resolved(by).path("required")) {
       JsonNode value = node.get(name.asText());
       if (value == null || (value.isNull() && properties.path(name.asText()).has("type"))) {
@@ -119,7 +129,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
 
   private JsonNode completed(JsonNode value, JsonNode by, String path) {
     if (value instanceof ObjectNode object) {
-      complete(object, by, path + ".");
+      complete(object, alternative(by, object), path + ".");
     } else if (value instanceof ArrayNode array && by.has("items")) {
       for (int i = 0; i < array.size(); i++) {
         array.set(i, completed(array.get(i), resolved(by.get("items")), path + "." + i));
@@ -131,6 +141,18 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
       return Json.MAPPER.getNodeFactory().numberNode(value.decimalValue().toBigInteger());
     }
     return value;
+  }
+
+  /** The alternative of a sealed interface whose constants, such as its kind, the object has; without alternatives the schema itself. */
+  private JsonNode alternative(JsonNode by, ObjectNode object) {
+    for (JsonNode each : by.path("anyOf")) {
+      JsonNode properties = resolved(each).path("properties");
+      boolean has = properties.properties().stream().anyMatch(p -> p.getValue().has("const"));
+      if (has && properties.properties().stream().allMatch(p -> !p.getValue().has("const") || p.getValue().get("const").equals(object.get(p.getKey())))) {
+        return resolved(each);
+      }
+    }
+    return by;
   }
 
   private JsonNode resolved(JsonNode by) {
