@@ -74,6 +74,10 @@ func hostTools(slow func(ctx context.Context, steps int, report func(from, to in
 	type steps struct {
 		Steps int `json:"steps"`
 	}
+	type pace struct {
+		Steps int `json:"steps"`
+		Ms    int `json:"ms,omitempty"` // of a step, by the hosts' record; here a step takes no time
+	}
 	type name struct {
 		Name string `json:"name"`
 	}
@@ -91,7 +95,7 @@ func hostTools(slow func(ctx context.Context, steps int, report func(from, to in
 	text("vx_big", strings.Repeat("x", 1<<20))
 	capability.AddTool(s, "vx_shape", "Has a shape", func(context.Context, *capability.Call, empty) (steps, error) { return steps{3}, nil })
 	capability.AddTool(s, "vx_fail", "Fails", func(context.Context, *capability.Call, empty) (string, error) { return "", errors.New("no") })
-	capability.AddTool(s, "vx_slow", "Takes time", func(ctx context.Context, c *capability.Call, in steps) (string, error) {
+	capability.AddTool(s, "vx_slow", "Takes time", func(ctx context.Context, c *capability.Call, in pace) (string, error) {
 		report := func(from, to int) {
 			for i := from; i <= to; i++ {
 				c.Progress(float64(i), float64(in.Steps), "")

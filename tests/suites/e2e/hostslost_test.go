@@ -135,7 +135,7 @@ func (l *lostReplica) kill(h *host, s *sentByHost) {
 	})
 	h.replicas[s.Replica] = "http://" + l.second.Host
 	if !killed || h.cut.progress != 20 {
-		h.t.Errorf("killed: %v, after %v steps", killed, h.cut.progress)
+		h.t.Fatalf("killed: %v, after %v steps", killed, h.cut.progress)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestRoundsGoneWrong(t *testing.T) {
 		})
 	}
 	// The state is bound to the arguments.
-	bound := c.call("ask_name", `{"x":1}`).result()
+	bound := c.call("ask_name", `{}`).result()
 	c.call("ask_name", `{"x":2}`, retry(t, bound, "{}")).want(http.StatusBadRequest).json().wantError(t, -32602)
 }
 
