@@ -62,6 +62,7 @@ func TestApprovalIsNotGiven(t *testing.T) {
 // TestApprovalAfterTheToken: a grant after the requester's token has expired runs nothing, unless the requester has read the task with a newer
 // one with the same rights.
 func TestApprovalAfterTheToken(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for name, renewed := range map[string]bool{"expired": false, "renewed": true} {
 		t.Run(name, func(t *testing.T) {
 			p, who := newPayer(), newPeople(t)

@@ -18,6 +18,7 @@ import (
 // TestApprovalAfterTheKey: a grant runs nothing once the API key with which the call was made is in the file no longer, even if another key has
 // its name, or has expired by the file as it is now.
 func TestApprovalAfterTheKey(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	entry := func(name, key, more string) string {
 		return fmt.Sprintf("- {name: %s, sha256: %x, roles: [staff]%s}\n", name, sha256.Sum256([]byte(key)), more)
 	}

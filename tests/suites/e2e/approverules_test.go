@@ -22,6 +22,7 @@ func approvalSettings(who *people, s *harness.Service, approvals string) string 
 // TestApprovalOfOtherSettings: what is granted holds for the settings of the approval that were in force when the call began to wait, and counts
 // for nothing if others are in force when it runs.
 func TestApprovalOfOtherSettings(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const first = `{name: payments, when: 'tool.name == "pay"', message: 'Pay?', approvers: '"lead" in principal.roles'}`
 	for name, c := range map[string]struct {
 		approvals string

@@ -19,6 +19,7 @@ import (
 // states, answers, tasks, hooks and settings. None works: the backends see the confirmed call alone, once for each confirmation.
 func TestConfirmAttempts(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	a := startAttempts(t)
 	a.modernOthers()
 	a.editedStates()

@@ -17,6 +17,7 @@ import (
 // before the answer.
 func TestConfirmRefusedAfterChange(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	w := newWiper()
 	capability.AddTool(w.Server, "must", "Wipes as a task", func(context.Context, *capability.Call, wiped) (string, error) {
 		return fmt.Sprint("run ", w.runs.Add(1)), nil

@@ -172,6 +172,7 @@ func TestAPIServerOfKubernetesAway(t *testing.T) {
 // Another setting is in force without a restart, also while a file of an entry that stays cannot be read.
 func TestSettingsOfServices(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	cluster, v := apiserver.Start(t), serveVault(t, "")
 	cluster.Put(labelled("vault", "kind=reflect"))
 	cluster.Put(podAt(t, "vault", v.addr))

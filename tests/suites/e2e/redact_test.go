@@ -345,6 +345,7 @@ func TestRedactResumed(t *testing.T) {
 
 // TestRedactReload: another redaction is in force without a restart, and a file without the setting does not lift it.
 func TestRedactReload(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	service := startService(t, newLeaky())
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	write := func(redact string) {

@@ -152,6 +152,7 @@ func shop(methods ...string) string {
 // TestReflectedFarAway: a service that takes long to be learned holds nobody up for longer than start-wait; /readyz and the log say
 // how far it is, and what answers at all is not tried anew.
 func TestReflectedFarAway(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	files := map[string]string{"a.proto": `syntax = "proto3"; package far; import "b.proto"; import "c.proto"; message A { B b = 1; C c = 2; } service FarService { rpc Get(A) returns (A); }`,
 		"b.proto": `syntax = "proto3"; package far; message B {}`, "c.proto": `syntax = "proto3"; package far; message C {}`}
 	let := make(chan struct{})

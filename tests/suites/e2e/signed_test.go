@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -105,6 +106,7 @@ func (w *witness) all(key string) (values []string) {
 // TestSignedIdentity: a backend that wants a proof knows the caller by the edge's signature, in every era, in later rounds,
 // over the admin address and where there is no authentication; keys are rotated under way and no call is refused.
 func TestSignedIdentity(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	admin := freeAddr(t)
 	plain, seen := &witness{}, &witness{}
@@ -146,12 +148,14 @@ func TestSignedIdentity(t *testing.T) {
 	stop, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		c := statelessAs(t, e, token)
+		calls := time.NewTicker(5 * time.Millisecond)
+		defer calls.Stop()
 		for {
 			select {
 			case <-stop:
 				done <- nil
 				return
-			default:
+			case <-calls.C:
 			}
 			if got := c.call("crm_whoami", "").text(); got != want+" 1" {
 				done <- fmt.Errorf("while keys are rotated: %q", got)
