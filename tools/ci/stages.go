@@ -44,10 +44,10 @@ func landed() []stage {
 	return []stage{
 		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check"},
 		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: taken + "bin/conformance"},
-		{name: "test", sets: lands, cores: 1.5, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test TESTFLAGS=-vet=off"},
-		{name: "lint", sets: lands, cores: 1.4, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
-		library("rust", 1.2),
-		{name: "bare", sets: lands, cores: 1.2, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
+		{name: "test", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test TESTFLAGS=-vet=off"},
+		{name: "lint", sets: lands, cores: 1, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
+		library("rust", 1),
+		{name: "bare", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
 		library("java", 1),
 		library("python", 0.5),
 		library("typescript", 0.5),
@@ -60,7 +60,7 @@ func landed() []stage {
 			run: taken + "bin/interop -only python,typescript-v1,mcp-go",
 		},
 		{
-			name: "attack-minute", sets: lands, cores: 0.8, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
+			name: "attack-minute", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -silent=false -duration 2s -only " +
 				"items-plain,arguments-twice,bodies-http,connections,slowloris,requests,cancels,smuggling,rebinding,forged,backend-messages," +
 				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens," +
