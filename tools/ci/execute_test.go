@@ -43,7 +43,7 @@ func TestResultOfAStage(t *testing.T) {
 	}
 }
 
-// TestBoundOfAStage: a stage that crosses it fails by name, and ends with what it started, be that deaf to signals.
+// TestCPUOfAStage: the processor time of a stage is that of the processes that it started.
 func TestCPUOfAStage(t *testing.T) {
 	r := execute(t.Context(), stage{
 		name: "busy", within: time.Minute,
@@ -54,6 +54,7 @@ func TestCPUOfAStage(t *testing.T) {
 	}
 }
 
+// TestBoundOfAStage: a stage that crosses it fails by name, and ends with what it started, be that deaf to signals.
 func TestBoundOfAStage(t *testing.T) {
 	dir := t.TempDir()
 	child := filepath.Join(dir, "child")
