@@ -199,9 +199,9 @@ func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 
 // stdioArgs returns the arguments of mcpedge stdio as a host can pass them: it starts the program in a directory of its own, so
 // the file of --config gets its absolute name. The error is that of mcpedge stdio for arguments that it does not take, or for
-// settings that it does not start with. The environment is the host's and has no part in it.
+// settings that it does not start with. The environment is that of this command, as the host's is not known.
 func stdioArgs(args []string) ([]string, error) {
-	c, err := config.Load("stdio", args, func(string) (string, bool) { return "", false }, io.Discard)
+	c, err := config.Load("stdio", args, os.LookupEnv, io.Discard)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		return nil, errorf("mcpedge stdio does not start with the flags after --: %w", err)
 	}
