@@ -222,7 +222,7 @@ func rounds[M any, PM interface {
 }
 
 // endless returns the error about a call that asks in each round. It names the questions of the last
-// one; of a question of earlier rounds it says why that is asked again.
+// one, and for each that an earlier round has asked the reason of the repetition.
 func endless(c *Client, asked, last []*mcpedgev1.InputRequest) error {
 	var questions []string
 	for _, r := range last {
