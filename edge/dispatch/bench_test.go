@@ -93,23 +93,3 @@ func TestRoundIsSmall(t *testing.T) {
 		}
 	}
 }
-
-// TestCallAllocates bounds the allocations that dispatch adds to a bare RPC, with settings that have no hooks. The validator's
-// allocations in a call with a schema are the library's. What the catalog only shows otherwise costs no allocation.
-func TestCallAllocates(t *testing.T) {
-	calls, bare := hotPath(t, func() *hook.Chain { return nil })
-	const runs = 2000
-	base := testing.AllocsPerRun(runs, bare)
-	most := map[string]float64{}
-	for name, ceiling := range map[string]float64{"free": 28, "typed": 56} {
-		n := testing.AllocsPerRun(runs, calls[name]) - base
-		if most[name] = n; n > ceiling {
-			t.Errorf("a %s call makes %v allocations more than a bare RPC, want at most %v", name, n, ceiling)
-		}
-	}
-	for name, as := range map[string]string{"renamed": "free", "described": "typed", unredacted: "free"} {
-		if n := testing.AllocsPerRun(runs, calls[name]) - base; n > most[as] {
-			t.Errorf("a %s call makes %v allocations more than a bare RPC, and a %s one %v", name, n, as, most[as])
-		}
-	}
-}
