@@ -50,20 +50,20 @@ func (s *site) wrong(ctx context.Context, tool string, arguments ...string) erro
 	r := s.rogue()
 	defer r.close()
 	for _, a := range arguments {
-		err := together(4, 4, func(int) error {
-			limited, cancel := context.WithTimeout(ctx, 3*checkWithin)
-			defer cancel()
-			got, err := r.call(limited, tool, a)
-			if err != nil {
-				return fmt.Errorf("%s, %.20s…: %w", tool, a, err)
-			}
-			if bytes.Contains(got.body, []byte("bytes of arguments")) {
-				return fmt.Errorf("%s, %.20s…: the backend was called: %.200s", tool, a, got.body)
-			}
-			return answeredByRule(got)
+		_, err := s.edge.costs(3*checkCost, func() error {
+			return together(4, 4, func(int) error {
+				got, err := r.call(ctx, tool, a)
+				if err != nil {
+					return err
+				}
+				if bytes.Contains(got.body, []byte("bytes of arguments")) {
+					return fmt.Errorf("the backend was called: %.200s", got.body)
+				}
+				return answeredByRule(got)
+			})
 		})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s, %.20s…: %w", tool, a, err)
 		}
 	}
 	return nil

@@ -38,6 +38,10 @@ func concat(groups ...[]attack) (all []attack) {
 // longest is how long an attack may take beside its duration.
 const longest = 60 * time.Second
 
+// answersWithin is how long an attacker waits for one answer. It is generous, since other programs may have the machine busy; what an
+// answer costs is bounded by edge.costs.
+const answersWithin = 20 * time.Second
+
 // attackAll runs the attacks one after the other.
 func (s *site) attackAll(ctx context.Context, chosen []attack, r *report) {
 	for _, a := range chosen {

@@ -150,6 +150,23 @@ func (e *edge) cpu() (time.Duration, error) {
 	return ticks * time.Second / 100, nil
 }
 
+// costs runs f and returns an error if the process used more processor time meanwhile than most, honest calls included. It bounds what a
+// request costs: how long the answer takes depends on what else the machine runs.
+func (e *edge) costs(most time.Duration, f func() error) (used time.Duration, err error) {
+	before, err := e.cpu()
+	if err != nil {
+		return 0, err
+	}
+	if err = f(); err != nil {
+		return 0, err
+	}
+	after, err := e.cpu()
+	if used = after - before; err == nil && used > most {
+		err = fmt.Errorf("the edge used %s of processor time, want at most %s", used, most)
+	}
+	return used, err
+}
+
 // gone says why the process has ended; nil: it has not.
 func (e *edge) gone() error {
 	select {

@@ -75,7 +75,7 @@ func (s *site) flood(ctx context.Context, from func(int) *rogue) error {
 	if from(0) == from(1) {
 		stranger := s.rogue()
 		defer stranger.close()
-		limited, cancel := context.WithTimeout(ctx, checkWithin)
+		limited, cancel := context.WithTimeout(ctx, answersWithin)
 		defer cancel()
 		if a, err := stranger.call(limited, "echo", `{"text":"hello"}`); err != nil || a.status != http.StatusOK {
 			return fmt.Errorf("a client from another address is not served: %v %v", err, a)

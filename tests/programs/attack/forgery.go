@@ -191,7 +191,7 @@ func forgedEvents(ctx context.Context, s *site) error {
 		s.note("the stream was taken over")
 	}
 	for _, event := range ids {
-		limited, cancel := context.WithTimeout(ctx, checkWithin)
+		limited, cancel := context.WithTimeout(ctx, answersWithin)
 		a, err := r.send(limited, http.MethodGet, "", append(sessionHeader(id), "Last-Event-ID", event)...)
 		cancel()
 		if err != nil {

@@ -90,7 +90,7 @@ func strangeResults(ctx context.Context, s *site) error {
 		tool := []string{"huge", "deep", "broken", "twice", "silent", "status", "utf8"}[i%7]
 		r := s.rogue()
 		defer r.close()
-		limited, cancel := context.WithTimeout(ctx, 2*checkWithin)
+		limited, cancel := context.WithTimeout(ctx, 2*answersWithin)
 		defer cancel()
 		a, err := r.call(limited, tool, "{}")
 		if err != nil {
@@ -130,7 +130,7 @@ func flapping(ctx context.Context, s *site) error {
 			r := s.rogue()
 			defer r.close()
 			for time.Now().Before(end) && ctx.Err() == nil {
-				limited, cancel := context.WithTimeout(ctx, 2*checkWithin)
+				limited, cancel := context.WithTimeout(ctx, 2*answersWithin)
 				a, err := r.call(limited, "flap", "{}")
 				cancel()
 				if err != nil {

@@ -356,7 +356,7 @@ func (r *rogue) rawRequest(ctx context.Context, lines, body string) (*answer, er
 		return nil, err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(checkWithin))
+	_ = conn.SetDeadline(time.Now().Add(answersWithin))
 	if _, err := io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: "+r.host+"\r\nAuthorization: "+r.authorization()+
 		"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Protocol-Version: "+modernVersion+
 		"\r\nConnection: close\r\n"+lines+"\r\n"+body); err != nil {

@@ -192,7 +192,7 @@ func (r *ruled) hiddenOverREST(ctx context.Context) (err error) {
 // changesNothing listens in both eras while hidden entries change with each list: no caller may be
 // notified, because none sees a change.
 func (r *rogue) changesNothing(ctx context.Context, session string, b *closet) error {
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	modern, err := r.open(limited, http.MethodPost, r.modernBody("subscriptions/listen", `,"notifications":{"toolsListChanged":true,"promptsListChanged":true}`),
 		modernHeader("subscriptions/listen", "")...)

@@ -110,7 +110,7 @@ func (l *listener) returns(ctx context.Context) error {
 	l.mu.Lock()
 	lastID := l.lastID
 	l.mu.Unlock()
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	if l.session == "" {
 		a, err := l.caller.modern(limited, "subscriptions/listen", "", `,"notifications":{"resourceSubscriptions":["`+l.uri+`"]}`)

@@ -190,7 +190,7 @@ func (s *site) hold(ctx context.Context, n int, request func(*rogue) (string, er
 			return err
 		}
 		conns.Store(i, conn)
-		_ = conn.SetDeadline(time.Now().Add(checkWithin))
+		_ = conn.SetDeadline(time.Now().Add(answersWithin))
 		if _, err := io.WriteString(conn, text); err != nil {
 			refused.Add(1) // closed before all was sent
 			return nil
@@ -259,7 +259,7 @@ func resumedStreams(ctx context.Context, s *site) error {
 				return err
 			}
 			conns.Store([2]int{i, n}, conn)
-			_ = conn.SetDeadline(time.Now().Add(checkWithin))
+			_ = conn.SetDeadline(time.Now().Add(answersWithin))
 			if _, err := io.WriteString(conn, request); err != nil {
 				return err
 			}
@@ -287,7 +287,7 @@ func largeBodies(ctx context.Context, s *site) error {
 			return err
 		}
 		conns.Store(i, conn)
-		_ = conn.SetDeadline(time.Now().Add(2 * checkWithin))
+		_ = conn.SetDeadline(time.Now().Add(2 * answersWithin))
 		if i%2 == 0 {
 			text = text[:len(text)-1]
 		}

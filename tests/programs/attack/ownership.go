@@ -188,7 +188,7 @@ func takeAnswer(ctx context.Context, s *site) error {
 }
 
 // listsWithin is how soon a call is answered that has nothing to do with the backend that hangs.
-const listsWithin = 5 * time.Second
+const listsWithin = 10 * time.Second
 
 func hangLists(ctx context.Context, s *site) error {
 	sum := sha256.Sum256([]byte("key-of-ann"))

@@ -70,7 +70,7 @@ func (r *rogue) answers(ctx context.Context, session string, q *asked, result st
 // answersInSession answers the questions of a call of a session. The answers to those before come again once the next is asked.
 func (r *rogue) answersInSession(ctx context.Context, session string, b *asker, tool string, n int) error {
 	b.taken()
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	c, err := r.begins(limited, session, tool, "held")
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *rogue) answersInSession(ctx context.Context, session string, b *asker, 
 // answersCrossed answers two calls of one session that ask the same at one time, the later one first.
 func (r *rogue) answersCrossed(ctx context.Context, session string, b *asker) error {
 	b.taken()
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	tags := []string{"left", "right"}
 	var both []*calling

@@ -96,7 +96,7 @@ func deadRedis(ctx context.Context, s *site) error {
 		r := s.rogue()
 		defer r.close()
 		for time.Now().Before(end) {
-			limited, cancel := context.WithTimeout(ctx, checkWithin)
+			limited, cancel := context.WithTimeout(ctx, answersWithin)
 			a, err := r.initialize(limited, `{"name":"flood","version":"1"}`)
 			cancel()
 			if err != nil {

@@ -39,7 +39,7 @@ const pinFor = `,"inputResponses":{"pin.1":{"action":"accept","content":{"pin":"
 
 // requests sends each request about a task, by a name for errors.
 func (c *taskClient) requests(ctx context.Context, id string, do func(what string, a *answer) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin) // One that is let in may wait for the end of the task.
+	ctx, cancel := context.WithTimeout(ctx, answersWithin) // One that is let in may wait for the end of the task.
 	defer cancel()
 	for _, one := range []struct{ method, more string }{{"tasks/get", ""}, {"tasks/update", pinFor}, {"tasks/cancel", ""}} {
 		a, e := c.tasks(ctx, one.method, id, aboutTask(id)+one.more)

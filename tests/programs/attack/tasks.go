@@ -25,8 +25,8 @@ const (
 	largeTask = "storing"
 	// hoarded is how many tasks are tried, of hoardedBytes each; hoardMost is what a caller may keep by default.
 	hoarded, hoardedBytes, hoardMost = 120, 3900 << 10, 256 << 20
-	// answersWithin is how long a request with 1.6 MB of answers may take.
-	answersWithin = 10 * time.Second
+	// answersCost is the processor time that a request with 1.6 MB of answers may take.
+	answersCost = 10 * time.Second
 )
 
 // taskSupport is that of the hostile backend's tools; nil: it is no task.
@@ -58,7 +58,7 @@ func readTasks(ctx context.Context, s *site) error {
 		if err != nil || id == "" {
 			return fmt.Errorf("no task: %w, %+v", err, a)
 		}
-		for begun := time.Now(); ; {
+		for {
 			a, err := maker.tasks(ctx, "tasks/get", id, `,"taskId":"`+id+`"`)
 			if err != nil {
 				return err
@@ -66,10 +66,9 @@ func readTasks(ctx context.Context, s *site) error {
 			if strings.Contains(string(a.body[:min(len(a.body), 4096)]), `"completed"`) || len(a.body) > unreadBytes {
 				break
 			}
-			if time.Since(begun) > answersWithin {
-				return fmt.Errorf("the task has not ended within %s: status %d: %.200s", answersWithin, a.status, a.body)
+			if pause(ctx, 200*time.Millisecond); ctx.Err() != nil {
+				return fmt.Errorf("the task has not ended: status %d: %.200s", a.status, a.body)
 			}
-			pause(ctx, 200*time.Millisecond)
 		}
 		ids = append(ids, id)
 	}
@@ -110,14 +109,13 @@ func manyAnswers(ctx context.Context, s *site) error {
 		fmt.Fprintf(&b, `,"k%06d":{}`, i)
 	}
 	members := `,"taskId":"` + id + `","inputResponses":{` + b.String()[1:] + `}`
-	limited, cancel := context.WithTimeout(ctx, answersWithin)
-	defer cancel()
-	began := time.Now()
-	a, err = r.tasks(limited, "tasks/update", id, members)
-	took := time.Since(began)
-	s.note("%d kB of answers take %s", len(members)>>10, took.Round(time.Millisecond))
+	used, err := s.edge.costs(answersCost, func() (err error) {
+		a, err = r.tasks(ctx, "tasks/update", id, members)
+		return err
+	})
+	s.note("%d kB of answers take %s of processor time", len(members)>>10, used)
 	if err != nil {
-		return fmt.Errorf("tasks/update with %d kB was not answered within %s: %w", len(members)>>10, answersWithin, err)
+		return fmt.Errorf("tasks/update with %d kB: %w", len(members)>>10, err)
 	}
 	if a.status != http.StatusOK {
 		return fmt.Errorf("tasks/update: status %d: %.200s", a.status, a.body)

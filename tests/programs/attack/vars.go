@@ -227,7 +227,7 @@ func (r *rogue) watchesOwn(ctx context.Context, b *tenants) error {
 	if err != nil {
 		return err
 	}
-	limited, cancel := context.WithTimeout(ctx, checkWithin)
+	limited, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
 	resp, err := r.open(limited, http.MethodPost, r.modernBody("subscriptions/listen", `,"notifications":{"resourceSubscriptions":`+string(uris)+`}`),
 		modernHeader("subscriptions/listen", "")...)
