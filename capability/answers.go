@@ -17,6 +17,7 @@ const (
 	maxState    = 64 << 10 // bytes of state in one InputRequired
 	maxRequests = 16       // requests in one InputRequired
 	maxKey      = 128      // bytes of a key
+	maxRepeats  = 1000     // times that one round may ask one question that has an answer
 	// stateMark is the prefix of states written by this package; its last byte is the format
 	// version.
 	stateMark = "\x00capability\x01"
@@ -26,9 +27,17 @@ const (
 type answers struct {
 	kept    []*InputResponse // from earlier rounds, already validated
 	latest  []*InputResponse // from this request, not validated yet
-	asked   []*InputRequest  // in this round, by the handler
+	asked   []*asked         // in this round, by the handler
+	stepped map[string]bool  // the keys of Once whose values this round has returned
 	missing []*InputRequest
 	unwound bool
+	mistake *Failure // of the handler with a key, which ends the round; the first one
+}
+
+// asked is a question of this round, and how often the handler asked it.
+type asked struct {
+	request *InputRequest
+	times   int
 }
 
 // InputRequired ends the round with requests to the client when a handler returns it as its error.
@@ -127,16 +136,24 @@ func (a *answers) find(key string, check func(*InputResponse) error) *InputRespo
 	return nil
 }
 
-// ask notes a question of this round, and reports whether an earlier one with its key is another
-// question, whose answer it must not get.
-func (a *answers) ask(request *InputRequest) bool {
-	for _, earlier := range a.asked {
-		if earlier.GetKey() == request.GetKey() {
-			return earlier != request && !proto.Equal(earlier, request)
-		}
+// ask notes a question of this round. It returns what is wrong if an earlier one with its key is
+// another question, whose answer it must not get, or if it was asked too often; otherwise "".
+func (a *answers) ask(request *InputRequest) string {
+	key := request.GetKey()
+	i := slices.IndexFunc(a.asked, func(q *asked) bool { return q.request.GetKey() == key })
+	if i < 0 {
+		a.asked = append(a.asked, &asked{request: request, times: 1})
+		return ""
 	}
-	a.asked = append(a.asked, request)
-	return false
+	earlier := a.asked[i]
+	if earlier.request != request && !proto.Equal(earlier.request, request) {
+		return fmt.Sprintf("two different questions have the key %.40q; give each its own, as %.40q + id", key, key+"-")
+	}
+	if earlier.times++; earlier.times > maxRepeats {
+		return fmt.Sprintf("one round asked the question %.40q %d times, and its answer stays the same; ask again under another key, "+
+			"as fmt.Sprint(%.40q, attempt)", key, maxRepeats, key+"-")
+	}
+	return ""
 }
 
 // miss adds a question for the next round, once per key.

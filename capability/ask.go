@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -115,7 +116,8 @@ func (q Question[T]) Answer(c *Call) (T, error) {
 //   - put a side effect that must happen once, a time or a random value before that into Once, which
 //     calls its function in one round and replays the result in later ones;
 //   - ask the same questions with the same keys in the same order in every round; in a loop, each
-//     question has a key of its own. A second question with the key of another one panics;
+//     question has a key of its own. A second question with the key of another one ends the call
+//     as INTERNAL, and so does one that is asked a thousand times: its answer stays the same;
 //   - ask in its own goroutine; Call.AskAll asks several questions at once. In another goroutine, a
 //     question without an answer cannot end the handler: Ask returns an error, and the other methods
 //     end that goroutine. The round ends with the question whatever the handler then returns, but
@@ -140,12 +142,13 @@ func (c *Call) await(questions ...Asking) error {
 	if c.send == nil {
 		panic("capability: a completion cannot ask the client")
 	}
-	if err := c.ask(questions); err != nil && inHandler() {
-		panic("capability: " + err.Error())
-	} else if err != nil {
-		return err
-	}
 	c.mu.Lock()
+	for _, q := range questions {
+		if wrong := c.answers.ask(q.question()); wrong != "" {
+			c.mu.Unlock()
+			return c.mistaken(wrong)
+		}
+	}
 	missing := false
 	for _, q := range questions {
 		if c.answers.find(q.question().GetKey(), q.check) == nil {
@@ -165,16 +168,17 @@ func (c *Call) await(questions ...Asking) error {
 	return nil
 }
 
-// ask returns an error if a question has the key of another one of this call.
-func (c *Call) ask(questions []Asking) error {
+// mistaken ends the handler, and its call with a mistake of the handler with a key. In another
+// goroutine than the handler's it returns the error, and the call ends when the handler returns.
+func (c *Call) mistaken(what string) error {
+	failure := &Failure{Reason: Internal, Message: what}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, q := range questions {
-		if c.answers.ask(q.question()) {
-			return Errorf(Internal, "two questions of this call have the key %q; give each its own", q.question().GetKey())
-		}
+	c.answers.mistake = cmp.Or(c.answers.mistake, failure)
+	c.mu.Unlock()
+	if inHandler() {
+		runtime.Goexit()
 	}
-	return nil
+	return failure
 }
 
 // errElsewhere is the error of a question without an answer in another goroutine than the handler's.

@@ -1,9 +1,7 @@
 package capability_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -18,8 +16,7 @@ type sure struct {
 // A question that has the key of another one does not get its answer: the user has seen the other
 // question only.
 func TestTwoQuestionsOfOneKey(t *testing.T) {
-	var logged bytes.Buffer
-	s := capability.New("keys", "1", capability.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
+	s := capability.New("keys", "1")
 	var deleted []string
 	addTool(s, "loop", func(_ context.Context, c *capability.Call) (string, error) {
 		for _, file := range []string{"a", "b"} {
@@ -59,8 +56,8 @@ func TestTwoQuestionsOfOneKey(t *testing.T) {
 	if err != nil || out.Failure.GetReason() != capability.Internal || strings.Join(deleted, " ") != "a" {
 		t.Errorf("%v, %v, deleted %q", out, err, deleted)
 	}
-	if want := `two questions of this call have the key \"delete\"; give each its own`; !strings.Contains(logged.String(), want) {
-		t.Errorf("the log %s, want %s in it", &logged, want)
+	if want := `two different questions have the key "delete"; give each its own`; !strings.Contains(out.Text(), want) {
+		t.Errorf("%s, want %s in it", out.Text(), want)
 	}
 	if out, err := c.CallTool(limit(t), "again", nil); err != nil || out.Text() != "done" {
 		t.Errorf("the same question again: %v, %v", out, err)

@@ -39,8 +39,11 @@ func run[R any](ctx context.Context, log *slog.Logger, name string, c *Call,
 	<-done
 	c.finish()
 	c.mu.Lock()
-	unwound, missing := c.answers.unwound, slices.Clone(c.answers.missing)
+	unwound, missing, mistake := c.answers.unwound, slices.Clone(c.answers.missing), c.answers.mistake
 	c.mu.Unlock()
+	if mistake != nil && !isPanic(err) {
+		return outcome[R]{failure: mistake.proto()}
+	}
 	if unwound && !isPanic(err) {
 		return require[R](c, &InputRequired{Requests: missing})
 	}
