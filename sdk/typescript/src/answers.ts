@@ -73,10 +73,8 @@ export class Answers {
     }
     requests.forEach(({ key }, i) => {
       const named = JSON.stringify(key.slice(0, 40));
-      const bytes = Buffer.byteLength(key);
-      if (bytes < 1 || bytes > maxKey || key.startsWith("\0")) {
-        throw new Failure("Internal", `the key of a question has 1 to ${maxKey} bytes, not ${bytes}: ${named}`);
-      }
+      const wrong = wrongKey("a question", key);
+      if (wrong) throw new Failure("Internal", wrong);
       if (requests.findIndex((other) => other.key === key) !== i) {
         throw new Failure("Internal", `two questions of one round have the key ${named}; give each its own`);
       }
@@ -98,6 +96,13 @@ export class Answers {
     }
     return memory;
   }
+}
+
+/** What is wrong with a key; undefined if nothing is. */
+export function wrongKey(of: string, key: string): string | undefined {
+  const bytes = Buffer.byteLength(key);
+  if (bytes >= 1 && bytes <= maxKey && !key.startsWith("\0")) return undefined;
+  return `the key of ${of} has 1 to ${maxKey} bytes, not ${bytes}: ${JSON.stringify(key.slice(0, 40))}`;
 }
 
 /** A duration in milliseconds as the contract has it. */

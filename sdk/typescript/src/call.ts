@@ -1,4 +1,4 @@
-import { Answers, wireDuration } from "./answers.js";
+import { Answers, wireDuration, wrongKey } from "./answers.js";
 import { Asking, naming, Unwinding } from "./asked.js";
 import {
   type Awaitable,
@@ -8,6 +8,7 @@ import {
   Failure,
   isFault,
   messageOf,
+  quote,
   statusOf,
 } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
@@ -30,6 +31,9 @@ import { capabilitiesOf, principalOf } from "./received.js";
 import type { SamplingRequest, SamplingResult } from "./sampling.js";
 import type { Infer } from "./schema.js";
 import type { ClientCapabilities, Implementation, Principal, Replayed } from "./types.js";
+
+/** How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end. */
+const maxRepeats = 1000;
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
 
@@ -113,9 +117,12 @@ export class Call {
   readonly #emit: Sink["emit"];
   readonly #answers: Answers;
   readonly #asking = new Asking();
-  readonly #once = new Map<string, Promise<unknown>>();
-  /** The questions of this round by their keys. */
-  readonly #asked = new Map<string, InputRequest>();
+  /** The keys of `once` whose values this round has returned, or is making. */
+  readonly #stepped = new Set<string>();
+  /** The questions of this round by their keys, and how often each was asked. */
+  readonly #asked = new Map<string, { request: InputRequest; times: number }>();
+  /** The first mistake of the handler with a key, which ends the round whatever the handler catches. */
+  #mistake: Failure | undefined;
   #over = false;
   #progress = -Infinity;
   #deferred = false;
@@ -187,8 +194,9 @@ export class Call {
   /**
    * Runs fn in one round of the call, and returns its value, which must be JSON, in later rounds: for actions and
    * choices that must not be repeated in each round. It is what JSON makes of the value, in the first round, too: of a
-   * Date its text. The value is stored with the answers when the round ends with
-   * questions; a round that is retried because a replica was lost runs fn again.
+   * Date its text. The key is unique among those of `once` in the call: in a loop it has the id of the item. The value
+   * is stored with the answers when the round ends with questions; a round that is retried because a replica was lost
+   * runs fn again.
    */
   once<T>(key: string, fn: () => Awaitable<T>): Promise<Replayed<T>> {
     const owner = `once ${JSON.stringify(key)}`;
@@ -196,19 +204,34 @@ export class Call {
       if (typeof fn !== "function") throw new TypeError(`${owner} takes a function: write call.once("k", () => …)`);
       this.#mayAsk();
       if (this.#answers.missing.size > 0) throw new Unwinding();
-      const kept = this.#answers.remembered(key);
-      if (kept !== undefined) return JSON.parse(kept) as Replayed<T>;
-      const running = this.#once.get(key) ?? this.#remember(owner, key, fn);
-      this.#once.set(key, running);
-      return (await running) as Replayed<T>;
+      const wrong = wrongKey("once", key);
+      if (wrong) throw this.#mistaken(wrong);
+      if (this.#stepped.has(key)) {
+        const twice = "came twice in one round, where the second has the value of the first";
+        throw this.#mistaken(`${owner} ${twice}; give each its own key, as \`order-${"$"}{id}\``);
+      }
+      this.#stepped.add(key);
+      return JSON.parse(this.#answers.remembered(key) ?? (await this.#remember(owner, key, fn))) as Replayed<T>;
     });
   }
 
-  async #remember(owner: string, key: string, fn: () => unknown): Promise<unknown> {
-    const value = (await fn()) ?? null;
-    const text = encodedAs(owner, value);
+  /** Runs fn, and stores its value. An error of fn is not stored: fn may run again. */
+  async #remember(owner: string, key: string, fn: () => unknown): Promise<string> {
+    let value: unknown;
+    try {
+      value = (await fn()) ?? null;
+    } catch (error) {
+      this.#stepped.delete(key);
+      throw error;
+    }
+    let text: string;
+    try {
+      text = encodedAs(owner, value);
+    } catch (error) {
+      throw this.#mistaken(messageOf(error));
+    }
     this.#answers.remember(key, text);
-    return JSON.parse(text);
+    return text;
   }
 
   /** Whether the client receives progress. Check it if progress is expensive to compute. */
@@ -327,18 +350,28 @@ export class Call {
     return Promise.all(questions.map((q, i) => q.parse(found[i]!)));
   }
 
-  /** Throws if another question of this round has the same key: one answer would be that of both. */
+  /** Throws if another question of this round has the same key, as one answer would be that of both, or if it was asked too often. */
   #mustBeOwn(request: InputRequest): void {
-    const before = this.#asked.get(request.key);
-    this.#asked.set(request.key, request);
-    if (!before || before === request) return;
-    const [one, other] = [before, request].map((q) => InputRequest.encode(InputRequest.fromPartial(q)).finish());
-    if (Buffer.compare(one!, other!) === 0) return;
-    const key = JSON.stringify(request.key.slice(0, 40));
-    throw new Failure(
-      "Internal",
-      `two different questions have the key ${key}: give each its own, as \`sure-${"$"}{id}\``,
-    );
+    const asked = this.#asked.get(request.key) ?? { request, times: 0 };
+    this.#asked.set(request.key, asked);
+    const key = quote(request.key.slice(0, 40));
+    if (asked.request !== request) {
+      const [one, other] = [asked.request, request].map((q) =>
+        InputRequest.encode(InputRequest.fromPartial(q)).finish(),
+      );
+      if (Buffer.compare(one!, other!) !== 0) {
+        throw this.#mistaken(`two different questions have the key ${key}; give each its own, as \`sure-${"$"}{id}\``);
+      }
+    }
+    if (++asked.times > maxRepeats) {
+      const same = `one round asked the question ${key} ${maxRepeats} times, and its answer stays the same`;
+      throw this.#mistaken(`${same}; ask again under another key, as \`cups-${"$"}{attempt}\``);
+    }
+  }
+
+  /** The failure of a mistake of the handler with a key, which ends the round. */
+  #mistaken(what: string): Failure {
+    return (this.#mistake ??= new Failure("Internal", what));
   }
 
   #mayAsk(): void {
@@ -347,14 +380,15 @@ export class Call {
 
   /**
    * @internal end ends the events, and returns the questions with which the round ends; undefined: it does not end with
-   * questions. Throws a fault of the handler, unless the handler was ended by a question, and a Failure if the handler returned
-   * without waiting for an answer.
+   * questions. Throws a fault of the handler, unless the handler was ended by a question, and a Failure if the handler made a
+   * mistake with a key, or returned without waiting for an answer.
    */
   end(ended: PromiseSettledResult<unknown>, maskErrors = false): WireInputRequired | undefined {
     this.#over = true;
     this.#asking.end();
     const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
     const unwound = this.#asking.unwound; // an error that is thrown then comes from a catch of the unwinding
+    if (this.#mistake && (ended.status === "fulfilled" || !isFault(thrown))) throw this.#mistake;
     const hidden = isFault(thrown) || (maskErrors && isPlain(thrown));
     if (ended.status === "rejected" && hidden && !this.signal.aborted && !unwound) throw thrown;
     if (unwound && this.#answers.missing.size > 0) {

@@ -136,11 +136,76 @@ test("once keeps a value over the rounds", async () => {
     const id = await call.once("id", async () => ({ n: ++made }));
     await call.ask("cups", "?", order);
     await call.roots("roots");
-    return `order ${id.n} ${JSON.stringify(await call.once("id", () => "never"))}`;
+    return `order ${id.n}`;
   });
   const answers = { cups: accepted({ cups: 1 }), roots: roots() };
   const { result, rounds } = await new TestClient(server, { answers }).callTool("order");
-  assert.deepEqual([result?.content[0]?.text, rounds, made], ['order 1 {"n":1}', 3, 1]);
+  assert.deepEqual([result?.content[0]?.text, rounds, made], ["order 1", 3, 1]);
+});
+
+test("a step under the key of another one ends the call, whatever the handler catches", async () => {
+  const server = make();
+  let made: string[] = [];
+  const step = (call: Call, key: string, item: string) => call.once(key, () => made.push(item));
+  server.registerTool("loop", {}, async (_, call) => {
+    for (const item of ["a", "b"]) await step(call, "order", item);
+    return "done";
+  });
+  server.registerTool("joined", {}, async (_, call) => {
+    await Promise.all(["a", "b"].map((item) => step(call, "order", item)));
+    return "done";
+  });
+  server.registerTool("caught", {}, async (_, call) => {
+    await step(call, "order", "a");
+    return step(call, "order", "b").then(String, () => "could not");
+  });
+  server.registerTool("replayed", {}, async (_, call) => {
+    await step(call, "order", "a");
+    await call.ask("cups", "?", order);
+    return String(await step(call, "order", "b"));
+  });
+  server.registerTool("unkept", {}, (_, call) => call.once("order", () => new Map()).then(String, () => "could not"));
+  server.registerTool("empty", {}, (_, call) => call.once("", () => 1).then(String));
+  server.registerTool("long", {}, (_, call) => call.once("k".repeat(129), () => 1).then(String));
+  server.registerTool("again", {}, async (_, call) => {
+    const fails = () => Promise.reject<number>(new Error("not yet"));
+    await call.once("order", fails).catch(() => {});
+    return String(await call.once("order", () => 2));
+  });
+  const client = new TestClient(server, { answers: { cups: accepted({ cups: 1 }) } });
+  const told = async (tool: string) => {
+    made = [];
+    const { failure, text } = await client.callTool(tool);
+    return [failure?.message ?? text, made.join()];
+  };
+  const twice =
+    'once "order" came twice in one round, where the second has the value of the first; give each its own key, as `order-${id}`';
+  for (const tool of ["loop", "joined", "caught", "replayed"]) assert.deepEqual(await told(tool), [twice, "a"], tool);
+  assert.match((await told("unkept"))[0]!, /once "order": the Map is no JSON/);
+  assert.match((await told("empty"))[0]!, /the key of once has 1 to 128 bytes, not 0/);
+  assert.match((await told("long"))[0]!, /the key of once has 1 to 128 bytes, not 129/);
+  assert.deepEqual(await told("again"), ["2", ""]);
+});
+
+test("a loop that asks one question until it likes the answer ends, and so does one that catches two under one key", async () => {
+  const server = make();
+  server.registerTool("until", {}, async (_, call) => {
+    for (;;) {
+      const { cups } = await call.ask("cups", "?", order);
+      if (cups > 3) return "many";
+    }
+  });
+  server.registerTool("caught", {}, async (_, call) => {
+    await call.ask("cups", "How many a?", order);
+    return call.ask("cups", "How many b?", order).then(String, () => "could not");
+  });
+  const client = new TestClient(server, { answers: { cups: accepted({ cups: 1 }) } });
+  const told = async (tool: string) => (await client.callTool(tool)).failure?.message;
+  assert.equal(
+    await told("until"),
+    'one round asked the question "cups" 1000 times, and its answer stays the same; ask again under another key, as `cups-${attempt}`',
+  );
+  assert.equal(await told("caught"), 'two different questions have the key "cups"; give each its own, as `sure-${id}`');
 });
 
 test("no client can say what once keeps", () => {

@@ -79,7 +79,7 @@ test("two questions under one key are an error, and one that is repeated is not"
   });
   const client = new TestClient(server, { answers: { sure: accepted(true) } });
   const { failure } = await client.callTool("loop");
-  assert.equal(failure?.message, 'two different questions have the key "sure": give each its own, as `sure-${id}`');
+  assert.equal(failure?.message, 'two different questions have the key "sure"; give each its own, as `sure-${id}`');
   assert.equal((await client.callTool("again")).text, "true true");
 });
 
