@@ -1,5 +1,7 @@
 import asyncio
+import contextlib
 import enum
+import functools
 import sys
 from typing import Annotated, Any, Literal
 
@@ -137,7 +139,7 @@ def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["plain", "async"])
-def test_two_questions_of_one_key_are_a_mistake(how: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_two_questions_of_one_key_are_a_mistake(how: str) -> None:
     """The answer to the first would be that of both. One question may be asked again."""
     s = Server("test", "1")
     deleted: list[str] = []
@@ -157,7 +159,105 @@ def test_two_questions_of_one_key_are_a_mistake(how: str, caplog: pytest.LogCapt
     s.tool(name="t")(work if how == "plain" else work_async)
     out = call_tool(s, "t", answers={"delete": accepted({"delete": True})})
     assert out.failure and out.failure.reason == Reason.INTERNAL and deleted == ["a", "a"]
-    assert "two different questions have the key 'delete'" in caplog.text
+    assert out.failure.message == 'two different questions have the key "delete"; give each its own, as f"sure-{id}"'
+
+
+@pytest.mark.parametrize("how", ["plain", "async"])
+def test_a_loop_that_asks_until_it_likes_the_answer_ends(how: str) -> None:
+    s = Server("test", "1")
+
+    def work(call: Call) -> str:
+        while call.ask("cups", "How many?", int) < 3:
+            pass
+        return "many"
+
+    async def work_async(call: AsyncCall) -> str:
+        while await call.ask("cups", "How many?", int) < 3:
+            pass
+        return "many"
+
+    s.tool(name="t")(work if how == "plain" else work_async)
+    failure = call_tool(s, "t", answers={"cups": accepted({"cups": 1})}).failure
+    assert failure is not None and failure.reason is Reason.INTERNAL
+    assert failure.message == (
+        'one round asked the question "cups" 1000 times, and its answer stays the same; ask again under another key, as f"cups-{attempt}"'
+    )
+
+
+@pytest.mark.parametrize("how", ["plain", "async"])
+def test_a_step_under_the_key_of_another_one_ends_the_call(how: str) -> None:
+    """Its function would not be called. A handler that catches the error changes nothing."""
+    s = Server("test", "1")
+    made: list[str] = []
+
+    def order(item: str) -> str:
+        made.append(item)
+        return item
+
+    def loop(call: Call) -> str:
+        try:
+            for item in ("a", "b"):
+                call.once("order", functools.partial(order, item))
+        except Exception:
+            return "caught"
+        return "done"
+
+    async def loop_async(call: AsyncCall) -> str:
+        try:
+            for item in ("a", "b"):
+                await call.once("order", functools.partial(order, item))
+        except Exception:
+            return "caught"
+        return "done"
+
+    def replayed(call: Call) -> str:
+        call.once("order", lambda: order("a"))
+        call.ask("cups", "How many?", int)
+        return call.once("order", lambda: order("b"))
+
+    async def replayed_async(call: AsyncCall) -> str:
+        await call.once("order", lambda: order("a"))
+        await call.ask("cups", "How many?", int)
+        return await call.once("order", lambda: order("b"))
+
+    s.tool(name="loop")(loop if how == "plain" else loop_async)
+    s.tool(name="replayed")(replayed if how == "plain" else replayed_async)
+    twice = 'once("order") came twice in one round, where the second has the value of the first; give each its own key, as f"order-{id}"'
+    for tool in ("loop", "replayed"):
+        made.clear()
+        failure = call_tool(s, tool, answers={"cups": accepted({"cups": 1})}).failure
+        assert failure is not None and (failure.reason, failure.message, made) == (Reason.INTERNAL, twice, ["a"])
+
+
+@pytest.mark.parametrize("how", ["plain", "async"])
+def test_a_step_that_failed_may_run_again_and_keys_have_bounds(how: str) -> None:
+    s = Server("test", "1")
+
+    def fail() -> int:
+        raise ValueError("not yet")
+
+    def again(call: Call) -> int:
+        with contextlib.suppress(ValueError):
+            call.once("order", fail)
+        return call.once("order", lambda: 2)
+
+    async def again_async(call: AsyncCall) -> int:
+        with contextlib.suppress(ValueError):
+            await call.once("order", fail)
+        return await call.once("order", lambda: 2)
+
+    def keyed(call: Call, key: str) -> int:
+        return call.once(key, lambda: 1)
+
+    async def keyed_async(call: AsyncCall, key: str) -> int:
+        return await call.once(key, lambda: 1)
+
+    s.tool(name="again")(again if how == "plain" else again_async)
+    s.tool(name="keyed")(keyed if how == "plain" else keyed_async)
+    assert call_tool(s, "again").structured == 2
+    for key, size in (("", 0), ("ä" * 65, 130)):
+        failure = call_tool(s, "keyed", {"key": key}).failure
+        assert failure is not None and f"the key of once has 1 to 128 bytes, not {size}" in failure.message
 
 
 def test_questions_of_tasks_inside_a_handler() -> None:
@@ -260,7 +360,7 @@ def test_once_needs_what_json_can_hold() -> None:
         return ""
 
     failure = call_tool(s, "t").failure
-    assert failure is not None and failure.reason == Reason.INTERNAL
+    assert failure is not None and failure.reason == Reason.INTERNAL and "once('pair'): (1, 2) changes when it is JSON" in failure.message
     with pytest.raises(TypeError, match=r"once\('scores'\): at '/a/0': NaN"):
         round_trip("scores", {"a": [float("nan")]})
     with pytest.raises(TypeError, match=r"once\('raw'\): .*return what JSON can hold"):

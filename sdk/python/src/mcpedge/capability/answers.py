@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from google.protobuf.message import DecodeError
 
@@ -19,12 +19,15 @@ MAX_STATE = 64 << 10
 MAX_REQUESTS = 16
 MAX_KEY = 128
 """Bytes of a key."""
+MAX_REPEATS = 1000
+"""How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end."""
 _MARK = b"\x00capability\x01"
 _ONCE = "\x00once:"
 
 
 class Unwound(BaseException):
-    """Ends a handler whose question has no answer yet. Catching it has no effect: the call has recorded it."""
+    """Ends a handler whose question has no answer yet, or that made a mistake with a key. Catching it has no effect: the call has
+    recorded it."""
 
 
 class InputRequired(Exception):
@@ -55,6 +58,10 @@ class Answers:
         self.missing: dict[str, input_pb2.InputRequest] = {}
         self.unwound = False
         """Whether the handler was ended by a question without an answer."""
+        self.mistake: str | None = None
+        """The first mistake of the handler with a key or with once, which ends the round."""
+        self._asked: dict[str, tuple[input_pb2.InputRequest, int]] = {}
+        self._stepped: set[str] = set()
         self.state: bytes | None = None
         if state:
             memory = tools_pb2.CallToolRequest()  # its fields are those of a memory: answers and a state
@@ -79,6 +86,36 @@ class Answers:
                 self.kept = [r for r in self.kept if r.key != key] + [response]
                 return response
         return None
+
+    def ask(self, request: input_pb2.InputRequest) -> None:
+        """Counts a question of this round. Unwound if another one has its key, as one answer would be that of both, or if it was asked too
+        often."""
+        key = request.key
+        before, times = self._asked.get(key, (request, 0))
+        self._asked[key] = before, times + 1
+        if before != request:
+            self.mistaken(f'two different questions have the key {named(key)}; give each its own, as f"sure-{{id}}"')
+        if times >= MAX_REPEATS:
+            self.mistaken(
+                f'one round asked the question {named(key)} {MAX_REPEATS} times, and its answer stays the same; ask again under another key, as f"cups-{{attempt}}"'
+            )
+
+    def mistaken(self, what: str) -> NoReturn:
+        """Ends the handler and the round with a mistake of the handler, by Unwound."""
+        self.mistake = self.mistake or what
+        raise Unwound()
+
+    def step(self, key: str) -> None:
+        """Begins a step of once. Unwound if this round has its value already, as its function would not be called."""
+        if wrong := wrong_key("once", key):
+            self.mistaken(wrong)
+        if key in self._stepped:
+            self.mistaken(f'once({named(key)}) came twice in one round, where the second has the value of the first; give each its own key, as f"order-{{id}}"')
+        self._stepped.add(key)
+
+    def failed(self, key: str) -> None:
+        """Ends a step of once whose function raised: it may be called again."""
+        self._stepped.discard(key)
 
     def once(self, key: str) -> str | None:
         """The JSON that was kept under a key by keep_once; None: none was."""
@@ -109,12 +146,22 @@ def check_requests(requests: Sequence[input_pb2.InputRequest]) -> None:
         raise ValueError(f"{len(requests)} questions in one round; ask at most {MAX_REQUESTS} at once")
     seen: set[str] = set()
     for request in requests:
-        size = len(request.key.encode())
-        if not 0 < size <= MAX_KEY:
-            raise ValueError(f"the key of a question has 1 to {MAX_KEY} bytes, not {size}: {request.key[:40]!r}")
+        if wrong := wrong_key("a question", request.key):
+            raise ValueError(wrong)
         if request.key in seen:
-            raise ValueError(f"two questions of one round have the key {request.key!r}; give each its own")
+            raise ValueError(f"two questions of one round have the key {named(request.key)}; give each its own")
         seen.add(request.key)
+
+
+def named(key: str) -> str:
+    """A key in messages: quoted, and bounded."""
+    return json.dumps(key[:40], ensure_ascii=False)
+
+
+def wrong_key(of: str, key: str) -> str | None:
+    """What is wrong with a key; None: nothing is."""
+    size = len(key.encode())
+    return None if 0 < size <= MAX_KEY else f"the key of {of} has 1 to {MAX_KEY} bytes, not {size}: {named(key)}"
 
 
 def round_trip(key: str, value: Any) -> str:

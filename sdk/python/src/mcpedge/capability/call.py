@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, overload
 
-from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
+from mcpedge.v1 import common_pb2, tools_pb2
 
 from . import questions, types
 from .answers import Answers, Unwound, round_trip
@@ -69,7 +69,6 @@ class CallBase:
         self.round: int = context.round
         """1 at first, and one more each time answers came."""
         self.asked: list[Asked[Any]] = []
-        self._requests: dict[str, input_pb2.InputRequest] = {}  # what this round has asked, by key
         """What an async handler asked, whether it awaited that or not."""
         self.lifespan: Any = lifespan
         """What the lifespan of the Server yielded; None: there is none."""
@@ -142,10 +141,18 @@ class CallBase:
             self._answers.state = state
 
     def _keep_once(self, key: str, value: T) -> T:
-        text = round_trip(key, value)
         with self._lock:
-            self._answers.keep_once(key, text)
+            try:
+                self._answers.keep_once(key, round_trip(key, value))
+            except TypeError as e:
+                self._answers.mistaken(str(e))
         return value
+
+    def _step(self, key: str) -> str | None:
+        """What once has kept under a key; None: nothing. Unwound if this round has had it already."""
+        with self._lock:
+            self._answers.step(key)
+            return self._answers.once(key)
 
     def set_meta(self, meta: dict[str, Any]) -> None:
         """Sets `_meta` of the result; a Result's own wins."""
@@ -253,10 +260,7 @@ class CallBase:
         found: list[Any] = []
         with self._lock:
             for question in asked:
-                if self._requests.setdefault(question.key, question.request) != question.request:
-                    raise DefinitionError(
-                        f'two different questions have the key {question.key!r}: the answer to the first would be that of both; give each its own key, as in a loop f"delete-{{name}}"'
-                    )
+                self._answers.ask(question.request)
                 response = self._answers.find(question.key, question.fits)
                 if response is None:
                     self._answers.missing[question.key] = question.request
@@ -266,24 +270,38 @@ class CallBase:
     def _once(self, key: str, fn: Callable[[], Any]) -> Any:
         """What once keeps: now in a thread, as something to await in an event loop."""
         if not in_loop():
-            kept = self._answers.once(key)
+            kept = self._step(key)
             if kept is not None:
                 return json.loads(kept)
-            value = fn()
+            try:
+                value = fn()
+            except BaseException:
+                self._answers.failed(key)
+                raise
             if inspect.isawaitable(value):
                 raise DefinitionError(f"once({key!r}): an async function needs an async handler, and await")
             return self._keep_once(key, value)
 
         async def settled() -> Any:
-            kept = self._answers.once(key)
+            kept = self._step(key)
             if kept is not None:
                 return json.loads(kept)
-            value = fn()
-            return self._keep_once(key, await value if inspect.isawaitable(value) else value)
+            try:
+                value = fn()
+                value = await value if inspect.isawaitable(value) else value
+            except BaseException:
+                self._answers.failed(key)
+                raise
+            return self._keep_once(key, value)
 
         made: Asked[Any] = Asked(f"once({key!r})", settled)
         self.asked.append(made)
         return made
+
+    @property
+    def mistake(self) -> str | None:
+        """The mistake of the handler with a key or with once, which ends the round; None: there is none."""
+        return self._answers.mistake
 
 
 class Call(CallBase):
@@ -292,8 +310,9 @@ class Call(CallBase):
 
     def once(self, key: str, fn: Callable[[], T]) -> T:
         """Returns the value of fn, which is called in the first round that reaches this line. Later rounds return the same
-        value, which is stored in the call's state, so it must encode as JSON (TypeError). A round that is retried because a
-        replica was lost calls fn again, unless there was a checkpoint since."""
+        value, which is stored in the call's state, so it must encode as JSON. The key is unique among those of once in the call: in
+        a loop it has the id of the item. A round that is retried because a replica was lost calls fn again, unless there was a
+        checkpoint since."""
         made: T = self._once(key, fn)
         return made
 

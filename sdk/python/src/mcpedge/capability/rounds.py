@@ -110,6 +110,8 @@ class Runner:
         got = await self._invoke(work, call)
         error = _ungrouped(got.error) if isinstance(got, _Raised) else None
         try:
+            if call.mistake is not None and (error is None or not _is_fault(error)):
+                raise Failure(Reason.INTERNAL, call.mistake)
             if error is None or _is_fault(error):
                 _check_awaited(call)
             if error is not None and _is_fault(error):
