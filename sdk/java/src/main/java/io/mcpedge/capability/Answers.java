@@ -15,6 +15,8 @@ final class Answers {
 
   private static final int MAX_REQUESTS = 16;
   private static final int MAX_KEY = 128;
+  /** How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end. */
+  private static final int MAX_REPEATS = 1000;
   /** The prefix of states that the libraries write; the last byte is the version. */
   private static final ByteString MARK = ByteString.copyFromUtf8("\0capability\1");
   /** The prefix of the keys of values that once keeps; answers of clients with it are dropped. */
@@ -23,8 +25,13 @@ final class Answers {
   private final Map<String, InputResponse> kept = new LinkedHashMap<>();
   private final Map<String, InputResponse> latest = new LinkedHashMap<>();
   private final Map<String, InputRequest> missing = new LinkedHashMap<>();
-  private final Map<String, InputRequest> asked = new HashMap<>();
+  private final Map<String, Asked> asked = new HashMap<>();
+  private final Set<String> stepped = new HashSet<>();
+  private Failure mistake;
   private byte[] state;
+
+  /** A question of this round, and how often it was asked. */
+  private record Asked(InputRequest request, int times) {}
 
   /** Failure INVALID_ARGUMENT when the state is not of this library. */
   Answers(List<InputResponse> responses, ByteString memory) {
@@ -80,14 +87,19 @@ final class Answers {
 
   /**
    * Records the questions without an answer, and returns whether any question of the round has none: then the round ends in questions.
-   * Failure INTERNAL if another question of the round has the same key: one answer would be that of both.
+   * Failure INTERNAL if another question of the round has the same key, as one answer would be that of both, or if one was asked too often.
    */
   synchronized boolean miss(List<Question<?>> questions, String call) {
     for (Question<?> q : questions) { // all of them before any is recorded: the round would end in those
       String key = q.request.getKey();
-      InputRequest before = asked.putIfAbsent(key, q.request);
-      if (before != null && !before.equals(q.request)) {
-        throw new Failure(Reason.INTERNAL, "two different questions have the key " + Json.quote(key) + ": give each its own, such as " + Json.quote(key + "-") + " + id");
+      Asked before = asked.getOrDefault(key, new Asked(q.request, 0));
+      asked.put(key, new Asked(before.request, before.times + 1));
+      if (!before.request.equals(q.request)) {
+        throw mistaken("two different questions have the key " + quoted(key) + "; give each its own, as " + quoted(key + "-") + " + id");
+      }
+      if (before.times >= MAX_REPEATS) {
+        throw mistaken("one round asked the question " + quoted(key) + " " + MAX_REPEATS + " times, and its answer stays the same; ask again under another key, as "
+            + quoted(key + "-") + " + attempt");
       }
     }
     for (Question<?> q : questions) {
@@ -99,11 +111,36 @@ final class Answers {
     return unwound();
   }
 
-  /** The JSON that keepOnce has kept under a key; null: none. */
-  synchronized String once(String key) {
-    checkKey(key);
+  /** The failure of a mistake of the handler with a key or with once, which ends the round also if the handler catches it; the first one. */
+  synchronized Failure mistaken(String what) {
+    mistake = mistake == null ? new Failure(Reason.INTERNAL, what) : mistake;
+    return mistake;
+  }
+
+  /** The mistake that ends the round; null: there is none. */
+  synchronized Failure mistake() {
+    return mistake;
+  }
+
+  /**
+   * Begins a step of once, and returns the JSON that keepOnce has kept under its key; null: none. Failure INTERNAL if this round has its
+   * value already, as the function would not run.
+   */
+  synchronized String step(String key) {
+    String wrong = wrongKey("once", key);
+    if (wrong != null) {
+      throw mistaken(wrong);
+    }
+    if (!stepped.add(key)) {
+      throw mistaken("once " + quoted(key) + " came twice in one round, where the second has the value of the first; give each its own key, as " + quoted(key + "-") + " + id");
+    }
     InputResponse response = kept.get(ONCE + key);
     return response == null ? null : response.getRawJson();
+  }
+
+  /** Ends a step of once whose function failed: it may run again. */
+  synchronized void failed(String key) {
+    stepped.remove(key);
   }
 
   synchronized void keepOnce(String key, String json) {
@@ -127,9 +164,12 @@ final class Answers {
     }
     Set<String> seen = new HashSet<>();
     for (InputRequest request : requests) {
-      checkKey(request.getKey());
+      String wrong = wrongKey("a question", request.getKey());
+      if (wrong != null) {
+        throw new IllegalArgumentException(wrong);
+      }
       if (!seen.add(request.getKey())) {
-        throw new IllegalArgumentException("two questions of one round have the key " + Json.quote(request.getKey()) + "; give each its own");
+        throw new IllegalArgumentException("two questions of one round have the key " + quoted(request.getKey()) + "; give each its own");
       }
     }
     var out = io.mcpedge.v1.InputRequired.newBuilder().addAllRequests(requests).setState(memory(kept.values(), state));
@@ -155,10 +195,13 @@ final class Answers {
     return out;
   }
 
-  private static void checkKey(String key) {
+  /** What is wrong with a key; null: nothing is. */
+  private static String wrongKey(String of, String key) {
     int size = key.getBytes(StandardCharsets.UTF_8).length;
-    if (size < 1 || size > MAX_KEY) {
-      throw new IllegalArgumentException("a key has 1 to " + MAX_KEY + " bytes, not " + size + ": " + Json.quote(key));
-    }
+    return size >= 1 && size <= MAX_KEY ? null : "the key of " + of + " has 1 to " + MAX_KEY + " bytes, not " + size + ": " + quoted(key);
+  }
+
+  private static String quoted(String key) {
+    return Json.quote(key.length() > 40 ? key.substring(0, 40) : key);
   }
 }

@@ -128,16 +128,21 @@ public final class Call {
 
   /**
    * Returns a value that is the same in all rounds of the call: fn runs in the first round that reaches this line, and later ones
-   * get its result. The value is stored as JSON in the state of the call; a round that is retried because a replica was lost runs
-   * fn again. For a list the type is an array, as {@code Loan[].class}: of List.class Jackson makes a list of Maps.
+   * get its result. The key is unique among those of once in the call: in a loop it has the id of the item. The value is stored as JSON
+   * in the state of the call; a round that is retried because a replica was lost runs fn again. For a list the type is an array, as {@code Loan[].class}: of List.class Jackson makes a list of Maps.
    */
   public <T> T once(String key, Class<T> type, Callable<T> fn) throws Exception {
-    String text = answers.once(key);
+    String text = answers.step(key);
     if (text == null) {
-      text = Once.run(key, type, fn);
+      try {
+        text = Once.run(answers, key, type, fn);
+      } catch (Throwable e) {
+        answers.failed(key);
+        throw e;
+      }
       answers.keepOnce(key, text);
     }
-    return Once.read(key, type, text);
+    return Once.read(answers, key, type, text);
   }
 
   /** As above, for a string. */

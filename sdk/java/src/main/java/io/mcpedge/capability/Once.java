@@ -12,11 +12,11 @@ final class Once {
   private Once() {}
 
   /** The JSON of the function's value; the function does not run if its type cannot be read. */
-  static <T> String run(String key, Class<T> type, Callable<T> fn) throws Exception {
+  static <T> String run(Answers answers, String key, Class<T> type, Callable<T> fn) throws Exception {
     try {
       Json.MAPPER.readerFor(type).readValue("{}");
     } catch (InvalidDefinitionException e) {
-      throw wrong(key, type, e);
+      throw wrong(answers, key, type, e);
     } catch (JsonProcessingException e) {
       // it is not read from an object
     }
@@ -24,20 +24,20 @@ final class Once {
     try {
       return Json.encode(value);
     } catch (DefinitionException e) {
-      throw new Failure(Reason.INTERNAL, "the value of once " + Json.quote(key) + " cannot be kept: " + e.getMessage() + "; give a record");
+      throw answers.mistaken("the value of once " + Json.quote(key) + " cannot be kept: " + e.getMessage() + "; give a record");
     }
   }
 
-  static <T> T read(String key, Class<T> type, String text) {
+  static <T> T read(Answers answers, String key, Class<T> type, String text) {
     try {
       return Json.MAPPER.readValue(text, type);
     } catch (JsonProcessingException e) {
-      throw wrong(key, type, e);
+      throw wrong(answers, key, type, e);
     }
   }
 
-  private static Failure wrong(String key, Class<?> type, JsonProcessingException e) {
-    return new Failure(Reason.INTERNAL, "the value of once " + Json.quote(key) + " cannot be read as " + type.getName() + ": give a record, or an array of them ("
+  private static Failure wrong(Answers answers, String key, Class<?> type, JsonProcessingException e) {
+    return answers.mistaken("the value of once " + Json.quote(key) + " cannot be read as " + type.getName() + ": give a record, or an array of them ("
         + e.getOriginalMessage() + ")");
   }
 }

@@ -60,7 +60,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
       try {
         identify(call, identities);
         Message result = invoke(call, work);
-        if (call.answers().unwound()) {
+        if (call.answers().unwound() || call.answers().mistake() != null) {
           throw new Unwound(); // a handler that caught it changes nothing
         }
         events.end("result", result);
@@ -135,6 +135,8 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
       Throwable e = unwrapped(thrown);
       if (isFault(e)) {
         fail(events, span, broken(what, call, e));
+      } else if (call.answers().mistake() != null) {
+        fail(events, span, call.answers().mistake().wire());
       } else if (call.answers().unwound()) {
         require(call, events, span, null);
       } else if (e instanceof InputRequired ending) {

@@ -255,7 +255,7 @@ class AskingTest {
     s.tool("keep", "Keeps", call -> call.once("k", () -> "own"));
     var forged = InputResponse.newBuilder().setKey("\0once:k").setRawJson("\"forged\"").build();
     var answers = new Answers(List.of(forged), com.google.protobuf.ByteString.EMPTY);
-    assertNull(answers.once("k"));
+    assertNull(answers.step("k"));
   }
 
   /** One answer would be that of both, so that a yes to the first file deletes the second. */
@@ -277,9 +277,79 @@ class AskingTest {
     try (var client = new TestClient(s).answer("sure", Answer.accepted(Map.of("sure", true)))) {
       var failure = client.callTool("loop").failure();
       assertEquals(Reason.INTERNAL, failure.reason());
-      assertEquals("two different questions have the key \"sure\": give each its own, such as \"sure-\" + id", failure.getMessage());
+      assertEquals("two different questions have the key \"sure\"; give each its own, as \"sure-\" + id", failure.getMessage());
       assertEquals("true", client.callTool("same").structured().text());
       assertEquals(Reason.INTERNAL, client.callTool("together").failure().reason());
+    }
+  }
+
+  /** The function of the second step would not run. A handler that catches the exception changes nothing. */
+  @Test
+  void aKeyIsOfOneStep() {
+    var s = new Capability("test", "1");
+    List<String> made = new java.util.ArrayList<>();
+    s.tool("loop", "", call -> {
+      for (String item : List.of("a", "b")) {
+        call.once("order", Boolean.class, () -> made.add(item));
+      }
+      return "done";
+    });
+    s.tool("caught", "", call -> {
+      call.once("order", Boolean.class, () -> made.add("a"));
+      try {
+        return call.once("order", Boolean.class, () -> made.add("b"));
+      } catch (Exception e) {
+        return "could not";
+      }
+    });
+    s.tool("replayed", "", call -> {
+      call.once("order", Boolean.class, () -> made.add("a"));
+      call.ask("sure", "Sure?", boolean.class);
+      return call.once("order", Boolean.class, () -> made.add("b"));
+    });
+    s.tool("again", "", call -> {
+      try {
+        call.once("order", () -> {
+          throw new java.io.IOException("not yet");
+        });
+      } catch (java.io.IOException e) {
+        return call.once("order", () -> "second");
+      }
+      return "first";
+    });
+    s.tool("empty", "", call -> call.once("", () -> "made"));
+    s.tool("long", "", call -> call.once("k".repeat(129), () -> "made"));
+    String twice = "once \"order\" came twice in one round, where the second has the value of the first; give each its own key, as \"order-\" + id";
+    try (var client = new TestClient(s).answer("sure", Answer.accepted(Map.of("sure", true)))) {
+      for (String tool : List.of("loop", "caught", "replayed")) {
+        made.clear();
+        var failure = client.callTool(tool).failure();
+        assertEquals(Reason.INTERNAL + " " + twice + " [a]", failure.reason() + " " + failure.getMessage() + " " + made, tool);
+      }
+      assertEquals("second", client.callTool("again").text());
+      for (var bound : Map.of("empty", 0, "long", 129).entrySet()) {
+        var failure = client.callTool(bound.getKey()).failure();
+        assertEquals(Reason.INTERNAL, failure.reason());
+        assertTrue(failure.getMessage().startsWith("the key of once has 1 to 128 bytes, not " + bound.getValue()), failure.getMessage());
+      }
+    }
+  }
+
+  /** The answer to a question stays the same: a loop that asks until it likes the answer would hold its thread for good. */
+  @Test
+  void aQuestionIsNotAskedWithoutEnd() {
+    var s = new Capability("test", "1");
+    s.tool("until", "", call -> {
+      while (call.ask("cups", "How many?", int.class) < 3) {
+        continue;
+      }
+      return "many";
+    });
+    try (var client = new TestClient(s).answer("cups", Answer.accepted(Map.of("cups", 1)))) {
+      var failure = client.callTool("until").failure();
+      assertEquals(Reason.INTERNAL, failure.reason());
+      assertEquals("one round asked the question \"cups\" 1000 times, and its answer stays the same; ask again under another key, as \"cups-\" + attempt",
+          failure.getMessage());
     }
   }
 
