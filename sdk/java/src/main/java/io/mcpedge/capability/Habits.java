@@ -30,11 +30,12 @@ final class Habits {
     return Stream.of(field.getRawMember().getAnnotations()).filter(a -> PARAMETERS.contains(a.annotationType().getName()));
   }
 
-  private static Object member(Annotation annotation, String name) {
+  /** The value of a member of an annotation. */
+  static Object member(Annotation annotation, String name) {
     try {
       return annotation.annotationType().getMethod(name).invoke(annotation);
     } catch (ReflectiveOperationException e) {
-      throw new DefinitionException("@" + annotation.annotationType().getSimpleName() + " has no " + name + ": use @Description and Optional", e);
+      throw new DefinitionException("@" + annotation.annotationType().getSimpleName() + " has no " + name + ": use @Description, @Limits and Optional", e);
     }
   }
 }

@@ -157,6 +157,9 @@ public final class Question<T> {
       if (!FORMATS.contains(format)) {
         throw new DefinitionException("member " + member.getKey() + " of a form: no client knows the format " + format + "; use a String, or email, uri, date or date-time");
       }
+      if (rule.has("exclusiveMinimum") || rule.has("exclusiveMaximum")) {
+        throw new DefinitionException("member " + member.getKey() + " of a form: no client knows a bound that is excluded; use @Min and @Max, or @Limits");
+      }
       if (!FLAT.contains(rule.path("type").asText()) && !choices) {
         throw new DefinitionException("member " + member.getKey() + " of a form: use a string, number, boolean, enum or a list of enums");
       }

@@ -190,6 +190,9 @@ final class Schemas {
     boolean item = field.isFakeContainerItemScope();
     boolean bytes = isBytes(field);
     boolean list = !item && field.isContainerType() && !bytes;
+    if (!output) {
+      Constraints.restrict(node, field, isOptional(field) ? within(field) : field.getType());
+    }
     if (limits != null && !list) {
       restrictValues(node, limits);
     }
