@@ -15,7 +15,7 @@ from mcpedge.v1 import tools_pb2
 from .content import text
 from .encoding import RawJSON
 from .failure import DefinitionError, decode
-from .official import RESULT, Official, is_content_type, is_result_type
+from .official import KINDS, RESULT, Official, is_content_type, is_result_type
 from .schema import alternatives, described
 from .types import Content, Result
 from .wire import content_from_wire, content_to_wire, json_text, text_to_wire
@@ -49,9 +49,18 @@ def finisher(function: str, tool: str, returns: Any, output: Any) -> tuple[Finis
     else:
         typed, schema = _typed(f"{function}: what it returns", returns)
     declared = set(_properties(schema))
+    any_name = schema.get("additionalProperties", False) is not False
+
+    def meant(value: Any) -> bool:
+        """Whether a dict is meant as a result of MCP. Where the schema takes any name, content is one if it is content, and _meta none."""
+        if not any_name:
+            return _has(value, declared)
+        blocks = value.get("content")
+        is_content = isinstance(blocks, list | tuple) and len(blocks) > 0 and all(map(_is_block, blocks))  # pyright: ignore[reportUnknownArgumentType]
+        return _has(value, declared | ({"_meta"} if is_content else {"_meta", "content"}))
 
     def finish(value: Any) -> tools_pb2.CallToolResult:
-        if isinstance(value, Result) or _is_result(_class(value)) or (isinstance(value, dict) and _has(value, declared)):
+        if isinstance(value, Result) or _is_result(_class(value)) or (isinstance(value, dict) and meant(value)):
             result = official.result(value)
             if result.structured_content is None and not result.is_error:
                 raise official.fail("no structured content, which it has an output schema for: return a Result with structured_content")
@@ -99,6 +108,11 @@ def _properties(schema: Mapping[str, Any]) -> list[str]:
 def _has(value: Any, declared: set[str]) -> bool:
     """Whether a dict is meant as a result of MCP: it has a member of one that its schema does not have."""
     return any(name in value and name not in declared for name in RESULT)
+
+
+def _is_block(value: Any) -> bool:
+    """Whether a value is content: of a class of content, or a dict with a type of it."""
+    return value.get("type") in KINDS if isinstance(value, dict) else is_content_type(_class(value))  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
 
 def _unschemed(returns: Any) -> bool:
