@@ -30,9 +30,9 @@ func TestUnknownArguments(t *testing.T) {
 	for arguments, want := range map[string]string{
 		`{"name":"a","rows":[{"column":"b"}],"free":{"x":1},"notes":{"y":"z"}}`: "",
 		`{"name":"a","own":{"any":1}}`:                                          "",
-		`{"name":"a","nam":"b"}`:                                                `the argument "nam" is unknown: there are free, name, notes, own, rows`,
-		`{"name":"a","rows":[{"column":"b","colour":"c"}]}`:                     `the argument "colour" is unknown: there are column`,
-		`{"x":1,"Name":"a"}`:                                                    `the argument "Name" is unknown: it is spelled "name"`,
+		`{"name":"a","nam":"b"}`:                                                `unknown argument "nam": known are "free", "name", "notes", "own", "rows"`,
+		`{"name":"a","rows":[{"column":"b","colour":"c"}]}`:                     `unknown argument "colour": known are "column"`,
+		`{"x":1,"Name":"a"}`:                                                    `unknown argument "Name": it is spelled "name"`,
 	} {
 		var in wanted
 		if err := closed(arguments, &in); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
@@ -43,7 +43,7 @@ func TestUnknownArguments(t *testing.T) {
 		}
 	}
 	var none struct{}
-	if err := decoderOf[struct{}]("t", true, false)(`{"x":1}`, &none); err == nil || err.Error() != `the argument "x" is unknown: there are none` {
+	if err := decoderOf[struct{}]("t", true, false)(`{"x":1}`, &none); err == nil || err.Error() != `unknown argument "x": there are none` {
 		t.Errorf("an argument of a tool without any: %v", err)
 	}
 	const want = `{"type":"object","properties":{"column":{"type":"string"}},"required":["column"],"additionalProperties":false}`

@@ -3,6 +3,7 @@ package capability
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -71,12 +72,12 @@ func (s *spelling) check(text []byte, closed bool) error {
 	c.value(s)
 	switch {
 	case c.should != "":
-		return Errorf(InvalidArgument, "the argument %q is unknown: it is spelled %q", c.is, c.should)
+		return Errorf(InvalidArgument, "unknown argument %q: it is spelled %q", c.is, c.should)
 	case c.of != nil && len(c.of.members) == 0:
-		return Errorf(InvalidArgument, "the argument %q is unknown: there are none", c.is)
+		return Errorf(InvalidArgument, "unknown argument %q: there are none", c.is)
 	case c.of != nil:
-		return Errorf(InvalidArgument, "the argument %q is unknown: there are %s", c.is,
-			strings.Join(slices.Sorted(maps.Keys(c.of.members)), ", "))
+		known := fmt.Sprintf("%q", slices.Sorted(maps.Keys(c.of.members)))
+		return Errorf(InvalidArgument, "unknown argument %q: known are %s", c.is, strings.ReplaceAll(strings.Trim(known, "[]"), `" "`, `", "`))
 	}
 	return nil
 }

@@ -66,15 +66,17 @@ type (
 	RequestContext = mcpedgev1.RequestContext
 )
 
-// IsError reports whether the result of a tool is an error. A Failure with the reason InvalidArgument
-// or FailedPrecondition is in Failure; of it, too, the edge makes an error that the model sees.
+// IsError reports whether a tool failed in a way that the model sees: by a result with `isError`, or by
+// a Failure with the reason InvalidArgument or FailedPrecondition, of which the edge makes one.
 func (o *Outcome[R]) IsError() bool {
-	r, ok := any(o.Result).(*ToolResult)
-	return ok && r.GetIsError()
+	r, isTool := any(o.Result).(*ToolResult)
+	reason := o.Failure.GetReason()
+	return isTool && (r.GetIsError() || reason == capability.InvalidArgument || reason == capability.FailedPrecondition)
 }
 
 // Text returns the texts of a tool's content, of a read or of a prompt's messages, one line each.
-// If there is no result, it returns the failure or the keys of the questions.
+// If there is no result, it returns the failure or the keys of the questions; of a failure that the
+// model sees, its message.
 func (o *Outcome[R]) Text() string {
 	var texts []string
 	add := func(c interface{ GetText() string }) {
@@ -96,7 +98,9 @@ func (o *Outcome[R]) Text() string {
 			add(m.GetContent().GetText())
 		}
 	}
-	if o.Failure != nil {
+	if o.IsError() && o.Failure != nil {
+		texts = append(texts, o.Failure.GetMessage())
+	} else if o.Failure != nil {
 		texts = append(texts, fmt.Sprintf("the call failed: %v: %s", o.Failure.GetReason(), o.Failure.GetMessage()))
 	}
 	for _, r := range o.InputRequired.GetRequests() {

@@ -331,3 +331,12 @@ def test_the_kit_says_why_there_is_no_text() -> None:
     out = call_tool(failing(Failure(Reason.UNAVAILABLE, "later")), "tool")
     with pytest.raises(AssertionError, match="the call failed: UNAVAILABLE: later"):
         _ = out.text
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_a_failure_that_the_model_sees_is_an_error_in_the_kit(reason: Reason) -> None:
+    s = failing(Failure(reason, "no"))
+    out = call_tool(s, "tool")
+    assert out.is_error == (reason in (Reason.INVALID_ARGUMENT, Reason.FAILED_PRECONDITION, Reason.NOT_FOUND))
+    assert not out.is_error or out.text == "no"
+    assert not get_prompt(s, "prompt").is_error and not read_resource(s, "x://y").is_error

@@ -60,9 +60,12 @@ export interface Called<R> {
   failure?: Failure;
   /** The handler ended with the error of a gRPC client. */
   status?: Status;
-  /** All text of the result, a line for each piece; empty if there is none. */
+  /** All text of the result, a line for each piece, or the message of a failure that the model sees; empty if there is neither. */
   text: string;
-  /** The result of a tool is a tool error, which the model sees. */
+  /**
+   * The tool failed in a way that the model sees: by a result with isError, or by a failure InvalidArgument or FailedPrecondition, of
+   * which the edge makes one.
+   */
   isError: boolean;
   progress: { progress: number; total?: number; message: string }[];
   logs: { level: LogLevel; data: any; logger: string }[];
@@ -133,12 +136,14 @@ export class TestClient {
     const request = { name, argumentsJson: JSON.stringify(args) };
     const find = () => this.server.tools.find(name);
     const called = await this.#rounds(`tool ${name}`, tools.CallToolRequest, request, options, find);
-    return withResult(called, (r: tools.CallToolResult) => ({
+    const out = withResult(called, (r: tools.CallToolResult) => ({
       content: r.content.map(contentOf),
       ...(r.structuredContentJson && { structuredContent: JSON.parse(r.structuredContentJson) }),
       isError: r.isError,
       ...meta(r.metaJson),
     }));
+    const forModel = ["InvalidArgument", "FailedPrecondition"].includes(out.failure?.reason ?? "");
+    return forModel ? { ...out, isError: true, text: out.failure!.message } : out;
   }
 
   async readResource(uri: string, options: TestOptions = {}): Promise<Called<ReadResult>> {

@@ -143,3 +143,25 @@ test("maskErrors hides what has no reason, and nothing else", async () => {
   assert.equal((await client.callTool("status")).status?.details, "too many");
   assert.equal((await client.callTool("ask")).text, "the user declined to answer");
 });
+
+test("a failure of a tool that the edge gives to the model is an error in the kit, too", async () => {
+  const server = make();
+  const errors = {
+    invalid: new Failure("InvalidArgument", "no"),
+    state: new Failure("FailedPrecondition", "no"),
+    missing: new Failure("NotFound", "no"),
+    plain: new Error("no"),
+    away: new Failure("Unavailable", "no"),
+  };
+  for (const [name, error] of Object.entries(errors)) {
+    server.registerTool(name, {}, () => Promise.reject(error));
+    server.registerResource(name, `a://${name}`, {}, () => Promise.reject(error));
+  }
+  const client = new TestClient(server);
+  for (const name of Object.keys(errors)) {
+    const { isError, text } = await client.callTool(name);
+    assert.deepEqual([isError, text], name === "away" ? [false, ""] : [true, "no"], name);
+    assert.equal((await client.readResource(`a://${name}`)).isError, false, name);
+  }
+  assert.equal((await client.callTool("plain", { stray: 1 })).isError, true);
+});

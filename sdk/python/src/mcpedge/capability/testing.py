@@ -147,16 +147,22 @@ class Outcome:
     checkpoints: list[bytes] = field(default_factory=list[bytes])
     rounds: int = 0
     """How often the handler ran."""
+    _tool: bool = False
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool failed in a way that the model sees: result.is_error."""
+        """Whether the tool failed in a way that the model sees: by a result with is_error, or by a failure INVALID_ARGUMENT or
+        FAILED_PRECONDITION, of which the edge makes one."""
+        if self.failure is not None:
+            return self._tool and self.failure.reason in (Reason.INVALID_ARGUMENT, Reason.FAILED_PRECONDITION)
         return isinstance(self.result, Result) and self.result.is_error
 
     @property
     def text(self) -> str:
-        """The texts of a tool's content, of a read, or of a prompt's messages, one line for each. AssertionError, with the failure, if there
-        is no result."""
+        """The texts of a tool's content, of a read, or of a prompt's messages, one line for each; of a failure that the model sees, its message.
+        AssertionError, with the failure, if there is no result otherwise."""
+        if self.failure is not None and self.is_error:
+            return self.failure.message
         found: Any = self._ended()
         parts: Sequence[Any] = (
             found.content if isinstance(found, Result) else found.contents if isinstance(found, ReadResult) else [m.content for m in found.messages]
@@ -266,7 +272,7 @@ class Client:
 
     async def _rounds(self, method: Any, request: Any) -> Outcome:
         """Runs one call to its end; it hands on only the latest answers, as the edge does."""
-        out = Outcome()
+        out = Outcome(_tool=isinstance(request, tools_pb2.CallToolRequest))
         request.context.CopyFrom(self.context)
         while out.rounds < MAX_ROUNDS:
             out.rounds += 1
