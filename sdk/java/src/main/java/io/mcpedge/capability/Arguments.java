@@ -96,9 +96,9 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     }
     List<String> strays = node.properties().stream().map(Map.Entry::getKey).filter(name -> !properties.has(name)).limit(MOST_NAMES).map(Json::quote).toList();
     if (!strays.isEmpty()) {
-      String known = String.join(", ", properties.properties().stream().map(Map.Entry::getKey).toList());
+      String known = String.join(", ", properties.properties().stream().map(Map.Entry::getKey).map(Json::quote).toList());
       throw invalid("unknown " + noun + (strays.size() > 1 ? "s " : " ") + String.join(", ", strays) + ": "
-          + (known.isEmpty() ? "there are none" : "the " + noun + "s are " + known));
+          + (known.isEmpty() ? "there are none" : "known are " + known));
     }
   }
 

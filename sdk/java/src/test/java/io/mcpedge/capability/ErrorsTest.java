@@ -51,6 +51,27 @@ class ErrorsTest {
     }
   }
 
+  /** Of these the edge makes results that are errors. */
+  @Test
+  void failuresThatTheModelSeesAreErrorsInTheKit() {
+    for (Reason reason : Reason.values()) {
+      var s = new Capability("test", "1");
+      s.tool("fail", "", call -> {
+        throw new Failure(reason, "no");
+      });
+      s.resource("test://a", "a", "", (call, uri) -> {
+        throw new Failure(reason, "no");
+      });
+      try (var client = new TestClient(s)) {
+        var out = client.callTool("fail");
+        boolean seen = java.util.Set.of(Reason.INVALID_ARGUMENT, Reason.FAILED_PRECONDITION, Reason.NOT_FOUND).contains(reason);
+        assertEquals(seen, out.isError(), reason.name());
+        assertTrue(!seen || out.text().equals("no"), reason.name());
+        assertFalse(client.readResource("test://a").isError(), reason.name());
+      }
+    }
+  }
+
   /** Masked, only what has a reason, and what the user did, is shown. */
   @Test
   void exceptionsAreMasked() {
@@ -86,7 +107,7 @@ class ErrorsTest {
     s.prompt("p", "", Map.class, (call, in) -> "");
     s.prompt("q", "", call -> "");
     try (var client = new TestClient(s)) {
-      assertEquals("unknown argument \"nmae\": the arguments are name, inner", client.callTool("t", Map.of("nmae", 1)).failure().getMessage());
+      assertEquals("unknown argument \"nmae\": known are \"name\", \"inner\"", client.callTool("t", Map.of("nmae", 1)).failure().getMessage());
       assertEquals("unknown argument \"x\": there are none", client.callTool("none", Map.of("x", 1)).failure().getMessage());
       assertEquals("Args[name=a, inner=Optional[Inner[n=1]]]", client.callTool("t", Map.of("name", "a", "inner", Map.of("n", 1, "m", 2))).text());
       assertEquals("a", client.callTool("open", Map.of("name", "a", "x", 1)).text());

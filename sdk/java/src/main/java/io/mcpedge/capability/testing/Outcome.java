@@ -4,6 +4,7 @@ import io.mcpedge.capability.Failure;
 import io.mcpedge.capability.PromptResult;
 import io.mcpedge.capability.RawJson;
 import io.mcpedge.capability.ReadResult;
+import io.mcpedge.capability.Reason;
 import io.mcpedge.capability.Result;
 import io.mcpedge.capability.TextContent;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.stream.Collectors;
 /** How a call ended: with a result, with questions that have no answer, or with a failure; and what it sent before. */
 public final class Outcome {
   Object result;
+  boolean tool;
   boolean inputRequired;
   boolean repeatable;
   Failure failure;
@@ -47,13 +49,20 @@ public final class Outcome {
     return result(PromptResult.class);
   }
 
-  /** Whether a tool's result is an error, which the model sees. */
+  /**
+   * Whether a tool failed in a way that the model sees: by a result that is an error, or by a Failure INVALID_ARGUMENT or
+   * FAILED_PRECONDITION, of which the edge makes one.
+   */
   public boolean isError() {
-    return result().isError();
+    return failure != null ? tool && (failure.reason() == Reason.INVALID_ARGUMENT || failure.reason() == Reason.FAILED_PRECONDITION)
+        : result instanceof Result of && of.isError();
   }
 
-  /** The texts of a tool's content, one line for each. */
+  /** The texts of a tool's content, one line for each; of a failure that the model sees, its message. */
   public String text() {
+    if (failure != null && isError()) {
+      return failure.getMessage();
+    }
     return result().content().stream().filter(TextContent.class::isInstance).map(c -> c.text()).collect(Collectors.joining("\n"));
   }
 

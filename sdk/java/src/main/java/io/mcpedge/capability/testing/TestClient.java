@@ -109,8 +109,10 @@ public final class TestClient implements AutoCloseable {
   /** Calls a tool through all its rounds, with any value that encodes as a JSON object. StatusRuntimeException if a status ended it. */
   public Outcome callTool(String name, Object arguments) {
     String text = Bridge.get().json(arguments);
-    return rounds((c, given, state) -> ToolServiceGrpc.newBlockingStub(channel).callTool(CallToolRequest.newBuilder()
+    Outcome out = rounds((c, given, state) -> ToolServiceGrpc.newBlockingStub(channel).callTool(CallToolRequest.newBuilder()
         .setName(name).setArgumentsJson(text).setContext(c).addAllInputResponses(given).setState(state).build()));
+    out.tool = true;
+    return out;
   }
 
   /** As above, without arguments. */
