@@ -2,6 +2,7 @@ package capability_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,4 +66,33 @@ func TestTwoQuestionsOfOneKey(t *testing.T) {
 	if out, err := c.CallTool(limit(t), "elsewhere", nil); err != nil || out.Failure.GetReason() != capability.Internal || !strings.Contains(out.Text(), "give each its own") {
 		t.Errorf("in another goroutine: %v, %v", out, err)
 	}
+}
+
+// sureOfAll is a question of all calls, whose form was checked when the program started.
+var sureOfAll = capability.Form[sure]("sure", "Sure?")
+
+// A question that is a variable of the package is asked by each call, and its form is refused where
+// the variable is made.
+func TestQuestionsOfThePackage(t *testing.T) {
+	s := capability.New("package", "1")
+	addTool(s, "ask", func(_ context.Context, c *capability.Call) (string, error) {
+		answer, err := sureOfAll.Answer(c)
+		if err == nil && !answer.Sure {
+			return "not sure", nil
+		}
+		return "sure", err
+	})
+	c := capabilitytest.Start(t, s)
+	for content, want := range map[string]string{`{"sure":true}`: "sure", `{"sure":false}`: "not sure"} {
+		c.Answer = capabilitytest.Answers(map[string]*capability.InputResponse{"sure": capabilitytest.Accepted(content)})
+		if out, err := c.CallTool(limit(t), "ask", nil); err != nil || out.Text() != want || out.Rounds != 2 {
+			t.Errorf("%s: %v, %v", content, out, err)
+		}
+	}
+	defer func() {
+		if p := recover(); !strings.Contains(fmt.Sprint(p), `member "Inner" of the form`) {
+			t.Errorf("a form with a struct in it panics with %v", p)
+		}
+	}()
+	capability.Form[struct{ Inner sure }]("inner", "?")
 }
