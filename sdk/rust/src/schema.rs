@@ -54,8 +54,13 @@ pub(crate) fn refuse_unknown<'a>(given: impl Iterator<Item = &'a String>, known:
     if unknown.is_empty() {
         return Ok(());
     }
-    let known = if known.is_empty() { "there are none".to_string() } else { format!("there are {}", known.join(", ")) };
-    Err(format!("unknown arguments: {}; {known}", unknown.join(", ")))
+    let known = if known.is_empty() {
+        "there are none".to_string()
+    } else {
+        format!("known are {}", known.iter().map(|name| crate::failure::quote(name)).collect::<Vec<_>>().join(", "))
+    };
+    let noun = if unknown.len() == 1 { "argument" } else { "arguments" };
+    Err(format!("unknown {noun} {}: {known}", unknown.join(", ")))
 }
 
 /// Returns why a type cannot be the arguments or the result of a tool: bytes would be a list of numbers in JSON.

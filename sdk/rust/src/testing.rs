@@ -21,7 +21,7 @@ use crate::contract::{
     InputResponse, ReadResourceRequest, RequestContext, TaskContext, call_tool_response, get_prompt_response, input_request,
     input_response, read_resource_response,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, Reason};
 use crate::prompts::GetPromptResult;
 use crate::sampling::{CreateMessage, CreateMessageResult, SamplingContent};
 use crate::server::Server;
@@ -237,9 +237,12 @@ impl<R> Default for Outcome<R> {
 }
 
 impl Outcome<CallToolResult> {
-    /// The texts of the content, one line for each; empty without a result.
+    /// The texts of the content, one line for each, or the message of a failure that the model sees; empty without either.
     pub fn text(&self) -> String {
-        self.result.as_ref().map(CallToolResult::text).unwrap_or_default()
+        match (&self.result, self.failed_for_model()) {
+            (Some(result), _) => result.text(),
+            (None, failure) => failure.map(|f| f.message.clone()).unwrap_or_default(),
+        }
     }
 
     /// The structured content; null if there is none.
@@ -248,9 +251,14 @@ impl Outcome<CallToolResult> {
         structured.and_then(|s| serde_json::from_str(s.get()).ok()).unwrap_or_default()
     }
 
-    /// Whether the result is a tool error.
+    /// Whether the tool failed in a way that the model sees: by a result with `is_error`, or by a failure with the reason
+    /// `InvalidArgument` or `FailedPrecondition`, of which the edge makes one.
     pub fn is_error(&self) -> bool {
-        self.result.as_ref().is_some_and(|r| r.is_error)
+        self.result.as_ref().is_some_and(|r| r.is_error) || self.failed_for_model().is_some()
+    }
+
+    fn failed_for_model(&self) -> Option<&Failure> {
+        self.failure.as_ref().filter(|f| matches!(f.reason, Reason::InvalidArgument | Reason::FailedPrecondition))
     }
 }
 

@@ -397,18 +397,15 @@ async fn unknown_arguments_are_refused_by_name() {
     let item = json!({"name": "x", "count": 1, "colour": "red"});
     let failure = call("closed", item.clone()).await.failure.unwrap();
     assert_eq!(failure.reason, Reason::InvalidArgument);
-    assert_eq!(failure.message, r#"unknown arguments: "colour"; there are name, count, tags, parent"#);
-    assert_eq!(
-        call("none", item.clone()).await.failure.unwrap().message,
-        r#"unknown arguments: "colour", "count", "name"; there are none"#
-    );
+    assert_eq!(failure.message, r#"unknown argument "colour": known are "name", "count", "tags", "parent""#);
+    assert_eq!(call("none", item.clone()).await.failure.unwrap().message, r#"unknown arguments "colour", "count", "name": there are none"#);
     assert_eq!(call("dropped", item.clone()).await.text(), "x");
     assert_eq!(call("open", item.clone()).await.text(), "x 2");
     assert_eq!(call("either", json!({"number": 3})).await.text(), "3");
     assert!(call("either", json!({"number": 3, "x": 1})).await.failure.unwrap().message.contains(r#""x""#));
     assert_eq!(call("value", json!({"x": 1})).await.text(), r#"{"x":1}"#);
     let got = client.get_prompt("prompt", &[("name", "x"), ("count", "1"), ("colour", "red")]).await.unwrap();
-    assert!(got.failure.unwrap().message.contains(r#"unknown arguments: "colour""#));
+    assert!(got.failure.unwrap().message.contains(r#"unknown argument "colour""#));
     let listed = listed(Tool::new("t", "", named).allow_unknown_arguments()).await.input_schema_json;
     assert!(!listed.contains("additionalProperties"), "{listed}");
 }
@@ -528,5 +525,20 @@ async fn not_found_of_a_tool_is_for_the_model_and_errors_can_be_masked() {
         let gone = client.read_resource("x://gone").await.unwrap().failure.unwrap();
         assert_eq!(gone.reason, Reason::NotFound);
         assert_eq!(client.call_tool("none", json!({})).await.unwrap().failure.unwrap().reason, Reason::NotFound);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_that_the_model_sees_is_an_error_in_the_kit() {
+    for (reason, seen) in [
+        (Reason::InvalidArgument, true),
+        (Reason::FailedPrecondition, true),
+        (Reason::NotFound, true),
+        (Reason::Unavailable, false),
+        (Reason::PermissionDenied, false),
+    ] {
+        let s = server().tool("fail", "", move || async move { Err::<String, Error>(Failure::new(reason, "no").into()) });
+        let outcome = Client::new(&s).call_tool("fail", json!({})).await.unwrap();
+        assert_eq!((outcome.is_error(), outcome.text()), (seen, if seen { "no".to_string() } else { String::new() }), "{reason:?}");
     }
 }
