@@ -30,6 +30,24 @@ func TestPanicsNameTheTool(t *testing.T) {
 		`capability: tool "lend": struct { C func() }.C: a func() makes no JSON`: func() {
 			AddTool(s, "lend", "", none[struct{}, struct{ C func() }])
 		},
+		`capability: tool "lend": field N: the tag minmum is not read: write minimum`: func() {
+			AddTool(s, "lend", "", none[struct {
+				N int `json:"n" db:"a\"b" minmum:"1"`
+			}, string])
+		},
+		`capability: tool "lend": field N: the tag min is not read: write minimum`: func() {
+			AddTool(s, "lend", "", none[struct {
+				N int `min:"1"`
+			}, string])
+		},
+		`capability: tool "lend": field N: the tag Description is not read: write description`: func() {
+			AddTool(s, "lend", "", none[struct {
+				N int `Description:"How many"`
+			}, string])
+		},
+		`capability: tool "lend": struct { name string }: no field of struct { name string } is exported`: func() {
+			AddTool(s, "lend", "", none[struct{ name string }, string])
+		},
 		`capability: tool "lend" returns a []uint8`: func() { AddTool(s, "lend", "", none[struct{}, []byte]) },
 		`capability: the form struct { N int "minimum:\"x\"" }: field N: the tag minimum:"x"`: func() {
 			formOf[struct {
@@ -61,4 +79,12 @@ func TestNilHandlers(t *testing.T) {
 			t.Errorf("panic %q, want %q", said, want)
 		}
 	}
+}
+
+// Tags of other packages are not looked at.
+func TestTagsOfOthers(t *testing.T) {
+	s := New("tags", "1")
+	AddTool(s, "lend", "", none[struct {
+		N int `json:"n" yaml:"n" validate:"min=1" form:"n" minimum:"1" binding:"required"`
+	}, string])
 }

@@ -288,12 +288,18 @@ func (m *schemaMaker) ofStruct(t reflect.Type, path string) *schema {
 			return &schema{Type: "object", Description: "a " + t.Name() + " as above"}
 		}
 	}
+	if !m.output {
+		mustBeExported(t, path)
+	}
 	m.stack = append(m.stack, t)
 	s := &schema{Type: "object"}
 	if m.closed {
 		s.Additional = &schema{own: json.RawMessage("false")}
 	}
 	for _, f := range fieldsOf(t) {
+		if !m.output {
+			f.mustBeSpelled()
+		}
 		s.Properties = append(s.Properties, property{f.name, m.ofField(f, path+"."+f.field.Name)})
 		if f.required(m.output) {
 			s.Required = append(s.Required, f.name)

@@ -128,7 +128,8 @@ func hints(t *toolConfig) *ToolAnnotations {
 // does NOT_FOUND. Any other *Failure (see Errorf) and gRPC status keep their kind. An
 // *InputRequired ends the round. WithMaskedErrors hides errors without a reason.
 //
-// AddTool panics on a programming error: an invalid name, a type or tag without a schema, or a
+// AddTool panics on a programming error: an invalid name, a type or tag without a schema, a tag that
+// is nearly one of these, such as min, a struct without exported fields, or a
 // result whose kind is not clear: a []byte, or a protobuf message, whose JSON encoding/json does not
 // know; and if the handler is nil.
 func AddTool[In, Out any](s *Server, name, description string,
