@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// changedFiles are the files that differ from base, those about to be added too, as slash-separated paths from the root, with the name of what
-// they are compared with. With an empty base that is where the branch left the first of mains that there is, HEAD itself on that branch.
+// changedFiles returns the files that differ from base, as slash-separated paths from the root, and
+// a description of the commit they are compared with. Untracked files that are not ignored are
+// included. An empty base means the commit of branched.
 func changedFiles(base string) (files []string, since string, err error) {
 	if base == "" {
 		base = branched()
@@ -28,8 +29,8 @@ func changedFiles(base string) (files []string, since string, err error) {
 	return slices.Compact(files), strings.TrimSpace(since), err
 }
 
-// branched is the commit where HEAD left the main branch. On that branch it is HEAD, or with nothing changed since the commit before. Without a
-// main branch it is HEAD.
+// branched returns the commit at which HEAD left the main branch. If HEAD is that commit and the
+// working tree is clean, it returns the parent of HEAD. Without a main branch it returns HEAD.
 func branched() string {
 	for _, mainBranch := range []string{"origin/main", "main"} {
 		base, err := git("merge-base", mainBranch, "HEAD")
@@ -47,7 +48,8 @@ func branched() string {
 	return "HEAD"
 }
 
-// foreign takes the files of other modules out of files, and returns a command for each such module.
+// foreign splits files into those of the root module and those of other modules, such as tools/.
+// For each of the other modules it returns the command that tests it.
 func foreign(files []string) (own, commands []string, err error) {
 	list, err := git("ls-files", "-z", "--", "*/go.mod")
 	if err != nil {
@@ -75,7 +77,7 @@ func git(args ...string) (string, error) {
 	return string(out), err
 }
 
-// names splits what git -z prints.
+// names splits the NUL-separated output of git -z.
 func names(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, "\x00"), func(name string) bool { return name == "" })
 }

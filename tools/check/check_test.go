@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/tools/internal/packages"
 )
 
-// repository makes a repository with a branch beside main, and goes there.
+// repository creates a git repository with main and a branch, and changes to its directory.
 func repository(t *testing.T) func(args ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func repository(t *testing.T) func(args ...string) {
 	return git
 }
 
-// write writes files, each with its name as its text.
+// write writes files whose text is their own name.
 func write(t *testing.T, files ...string) {
 	t.Helper()
 	for _, name := range files {
@@ -106,7 +106,8 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestChoice: what a change reaches is tested, a whole edge is not; of its suites that changed, the commands are named.
+// TestChoice verifies that the affected packages are chosen, that end-to-end packages are not, and
+// that the commands of changed end-to-end suites are returned.
 func TestChoice(t *testing.T) {
 	dir := t.TempDir()
 	pkg := func(path string, tests map[string]string, imports ...string) *packages.Package {

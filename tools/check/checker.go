@@ -14,13 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/tools/internal/packages"
 )
 
-// checker runs the steps and counts what came of them.
+// checker runs the steps and counts their results.
 type checker struct {
 	out            io.Writer
 	passed, failed int
 }
 
-// run does all steps, each even when one before it fails. An error means that what to test could not be found out.
+// run runs every step, also after a failed one. It returns an error if it cannot determine what to
+// test.
 func (c *checker) run(all bool, base string, list bool) error {
 	files, since, err := changedFiles(base)
 	if err != nil { // an archive without history
@@ -59,7 +60,7 @@ func (c *checker) run(all bool, base string, list bool) error {
 	return nil
 }
 
-// step counts as one. What it prints is shown when it fails.
+// step runs a step, counts it as passed or failed, and prints its output if it fails.
 func (c *checker) step(name string, run func(io.Writer) error) {
 	start := time.Now()
 	var said bytes.Buffer
@@ -75,7 +76,8 @@ func (c *checker) step(name string, run func(io.Writer) error) {
 	fmt.Fprintf(c.out, "%s\t%s\t%.1fs\n%s", verdict, name, time.Since(start).Seconds(), said.String())
 }
 
-// format finds files that gofmt would change: those of files, or all.
+// format reports the Go files that gofmt would change: among files, or in the whole repository if
+// all is set.
 func format(out io.Writer, all bool, files []string) error {
 	args := []string{"-l"}
 	for _, file := range files {
@@ -97,8 +99,9 @@ func format(out io.Writer, all bool, files []string) error {
 	return fmt.Errorf("%d files", bytes.Count(bad.Bytes(), []byte("\n")))
 }
 
-// test runs the tests of packages, and the transcripts beside them. The time limit is that of make test: go test keeps what came of tests
-// with the flags, and what make test runs without the race detector is not run again. gotest has counted them when it ends.
+// test runs the tests of packages and the transcripts of an edge. Its flags and time limit are
+// those of make test, so that both share the cache of go test for tests without the race detector.
+// The counts are read from gotest.
 func (c *checker) test(tested []string) error {
 	dir, err := os.MkdirTemp("", "check")
 	if err != nil {

@@ -16,19 +16,20 @@ const module = "github.com/mcpedge/mcpedge/"
 // transcripts is the package of TestTranscripts.
 const transcripts = "./tests/suites/e2e"
 
-// whole are the packages that stand for a whole edge: the one that wires it, and the one that builds and runs it as a process, of which
-// go list does not know what it is built of.
+// whole are the packages that stand for a complete edge: the one that wires it, and the one that
+// builds and runs it as a process, whose dependencies go list does not know.
 var whole = []string{module + "edge/app", module + "tests/helpers/process"}
 
-// choice is what is tested, and what is not.
+// choice is the result of choose.
 type choice struct {
-	// tested are import paths of packages.
+	// tested are the import paths of the packages to test.
 	tested []string
-	// left are commands that run tests which changed themselves, and are left out.
+	// left are the commands of changed end-to-end suites, which are not run here.
 	left []string
 }
 
-// choose chooses by what changed; with all, every package that a change may choose.
+// choose returns the packages that the changed files affect; with all, every package except
+// end-to-end ones.
 func choose(m *packages.Module, files []string, all bool) (choice, error) {
 	change := m.Changed(files)
 	var c choice
@@ -54,7 +55,8 @@ func choose(m *packages.Module, files []string, all bool) (choice, error) {
 
 var test = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// commandFor runs the tests of p that stand in changed files; all of p's if other files of it changed alone.
+// commandFor returns the command that runs the tests of p in the changed files. If only other files
+// of p changed, the command runs all its tests.
 func commandFor(m *packages.Module, p *packages.Package, files []string) (string, error) {
 	var tests []string
 	for _, file := range m.TestFiles(p, files) {

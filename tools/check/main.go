@@ -1,17 +1,24 @@
-// Command check is the first test of a change, for the loop of a minute: gofmt, go vet, the tests of the packages that the change reaches, and
-// transcripts of a whole edge. It is run in the root of the repository.
+// Command check is the first test of a change, within a minute: gofmt, go vet, the tests of
+// affected packages, and transcripts of a complete edge. Run it in the root of the repository.
 //
-// The change is what differs from where this branch left the main one, committed or not, with the files that are about to be added. Reached are
-// the packages of its files, and those whose tests are built of one of them; all of them by go.mod; and by a file of no package, such as a page of
-// the documentation, those that name a path above their own folder. Tests of a whole edge are built of everything, so they would always be among them: a package whose tests are
-// built of edge/app, or run the edge as a process, is left to `make test`, edge/app itself is not. In its place TestTranscripts is run, whose
-// goldens hold the main behaviours of an edge in both eras and over every transport. What changed in other modules, such as tools/, is named
-// with the command that tests it.
+// The change is the difference to the commit at which this branch left the main branch, committed
+// or not, untracked files included.
 //
-// No test is run anew whose package, files and environment are what they were: go test keeps what came of it. The race detector is not on. What
-// needs a redis-server is left out where there is none.
+// Affected packages are those of the changed files, and those whose tests are built of one of them.
+// A change of go.mod affects all packages. A file that belongs to no package, such as a page of the
+// documentation, affects the packages that name a path above their own directory.
 //
-// With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file: format and vet count as one each, tests as in gotest.
+// End-to-end packages, whose tests are built of edge/app or run the edge as a process, would be
+// affected by almost every change. They are left to `make test`, except for edge/app itself. In
+// their place TestTranscripts runs, whose golden files cover the main behaviours of an edge in both
+// eras and over every transport. For changes in other modules, such as tools/, the command that
+// tests them is printed.
+//
+// Tests whose package, files and environment are unchanged come from the cache of go test. The race
+// detector is off. Tests that need a redis-server are skipped if there is none.
+//
+// If GOTEST_COUNTS names a file, "<passed> <failed>" is written to it: format and vet count as one
+// each, tests as in gotest.
 package main
 
 import (

@@ -11,22 +11,24 @@ import (
 	"time"
 )
 
-// grace is how long a stage that crossed its bound, or is ended from outside, has to end by itself.
+// grace is the time between SIGTERM and SIGKILL for a stage that exceeded its time bound or was
+// cancelled.
 const grace = 15 * time.Second
 
-// result is what came of a stage.
+// result is the result of a stage.
 type result struct {
 	stage          stage
 	passed, failed int
 	took           time.Duration
-	// used is the processor time of its processes, except of those whose end none of them awaited.
+	// used is the CPU time of the stage's processes, without that of processes that were not waited
+	// for.
 	used time.Duration
-	// why it failed apart from its tests; empty: it did not, or they say it.
+	// why is the reason of a failure other than failed tests. Empty means that there is none.
 	why    string
 	output string
 }
 
-// String is one line for people.
+// String returns the result as one line.
 func (r result) String() string {
 	line := fmt.Sprintf("%-22s %5d passed, %d failed, %d s", r.stage.name, r.passed, r.failed, seconds(r.took))
 	if r.took > 0 {
@@ -40,12 +42,13 @@ func (r result) String() string {
 
 func seconds(d time.Duration) int { return int(d.Round(time.Second).Seconds()) }
 
-// execute runs a stage to its end, in a group of processes of its own, none of which outlives it. dir is for its files.
+// execute runs a stage in a process group of its own, and kills the processes of the group that are
+// left. dir is for its files.
 func execute(ctx context.Context, s stage, dir string) result {
 	start := time.Now()
 	r := result{stage: s}
 	counts, output := filepath.Join(dir, s.name+".counts"), filepath.Join(dir, s.name+".output")
-	// A file, not a pipe: a process that left the group cannot keep it open for ever.
+	// A file, not a pipe: a process that left the group could keep a pipe open.
 	out, err := os.Create(output)
 	if err != nil {
 		return result{stage: s, failed: 1, why: err.Error()}
@@ -86,7 +89,8 @@ func (s stage) countsVariable() string {
 	return s.counts
 }
 
-// judge reads the counts and makes a failure of what they do not say: an error of the command, and that it ran nothing.
+// judge reads the counts. It counts a failure if the command failed, the counts cannot be read, or
+// nothing was tested.
 func (r *result) judge(err error, counts string) {
 	if text, readErr := os.ReadFile(counts); readErr == nil {
 		if _, scanErr := fmt.Sscan(string(text), &r.passed, &r.failed); scanErr != nil {

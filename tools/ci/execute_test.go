@@ -43,7 +43,7 @@ func TestResultOfAStage(t *testing.T) {
 	}
 }
 
-// TestCPUOfAStage: the processor time of a stage is that of the processes that it started.
+// TestCPUOfAStage: the CPU time of a stage is that of the processes that it started.
 func TestCPUOfAStage(t *testing.T) {
 	r := execute(t.Context(), stage{
 		name: "busy", within: time.Minute,
@@ -54,7 +54,8 @@ func TestCPUOfAStage(t *testing.T) {
 	}
 }
 
-// TestBoundOfAStage: a stage that crosses it fails by name, and ends with what it started, be that deaf to signals.
+// TestBoundOfAStage: a stage that exceeds its time bound fails with that reason, and its processes
+// end, also those that ignore signals.
 func TestBoundOfAStage(t *testing.T) {
 	dir := t.TempDir()
 	child := filepath.Join(dir, "child")
@@ -88,7 +89,7 @@ func TestEndedStage(t *testing.T) {
 	}
 }
 
-// awaitEnd awaits that a process is gone, or is what its parent has not yet heard the end of.
+// awaitEnd waits until a process has ended or is a zombie.
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {

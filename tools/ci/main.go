@@ -1,17 +1,20 @@
-// Command ci runs the stages of CI: what is independent at once, within the cores there are, each within its time bound, and all of them
-// even when one fails. The stages are in stages.go. It is run at the root of the repository, without standard input.
+// Command ci runs the stages of CI, which are defined in stages.go. Independent stages run
+// concurrently within the available cores, each within its time bound, and a failed stage does not
+// stop the others. Run it in the root of the repository, without standard input.
 //
-//	bin/ci                      # what decides whether a change lands
-//	bin/ci -set nightly         # everything else
+//	bin/ci                      # the stages that decide whether a change lands
+//	bin/ci -set nightly         # all other stages
 //	bin/ci -only 'chart,sdk-*'  # these stages, of any set
-//	bin/ci -list                # what there is, what waits for what
+//	bin/ci -list                # the stages and their dependencies
 //
-// It prints when a stage starts and what waits for what, a stage's whole output when the stage has ended, what failed once more, a table with
-// the counts and seconds of each stage, and last "<passed> passed, <failed> failed". The exit status is 0 only when every stage succeeded. A
-// stage fails when its command does, when it counted nothing, and when it crosses its bound, upon which it is ended with all its processes.
+// It prints the start of each stage and what waits for what, the output of each stage when it has
+// ended, the failures again, a table with the counts and seconds of each stage, and last "<passed>
+// passed, <failed> failed". The exit status is 0 only if every stage succeeded. A stage fails if
+// its command fails, if it counts nothing, or if it exceeds its time bound; its processes are then
+// killed.
 //
-// A stage's command writes "<passed> <failed>" to the file that GOTEST_COUNTS in its environment names, or the variable that stage.counts
-// names instead.
+// The command of a stage writes "<passed> <failed>" to the file that the environment variable
+// GOTEST_COUNTS names, or the variable that stage.counts names.
 package main
 
 import (
@@ -42,7 +45,8 @@ func main() {
 	}
 }
 
-// run runs the chosen stages and prints about them. failed: a stage did. An error means that none was run.
+// run runs the chosen stages and prints their results. failed reports whether a stage failed. An
+// error means that no stage was run.
 func run(ctx context.Context, set, only string, cores float64, list bool) (failed bool, err error) {
 	if err := check(stages); err != nil {
 		return false, err

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// tagged is a command that vets and runs a suite which has a build tag of its own, with the race detector.
+// tagged returns a command that vets a suite with a build tag, and runs it with the race detector.
 func tagged(tag, flags, suite string) string {
 	return "go vet -tags=" + tag + " " + suites + suite + "\n" +
 		"bin/gotest -race -count=1 -timeout=20m -tags=" + tag + " " + flags + "${TESTFLAGS:-} " + suites + suite + "\n"
 }
 
-// telling begins a command whose tests write figures to the file that a variable names: they are printed when it ends.
+// telling returns the beginning of a command whose tests write figures to the file that a variable
+// names. The figures are printed when the command ends.
 func telling(variable string) string {
 	return "export " + variable + `="$PWD/bin/` + strings.ToLower(variable) + `"
 rm -f "$` + variable + `"
@@ -19,7 +20,7 @@ trap '[ ! -s "$` + variable + `" ] || cat "$` + variable + `"' EXIT
 `
 }
 
-// nightlies are the stages that try the cross product, and those that take long.
+// nightlies returns the stages of the cross product, and those that take long.
 func nightlies() []stage {
 	stages := []stage{
 		{
@@ -112,7 +113,7 @@ go vet .
 	}...)
 }
 
-// manual are stages that take root, hours, or what few machines have. -only runs them.
+// manual returns the stages that need root, hours or rare programs. They run only with -only.
 func manual() []stage {
 	return []stage{
 		{
@@ -122,7 +123,8 @@ export JAEGER_BINARY="$PWD/bin/jaeger" GOTEST_NEEDS=redis-server
 ` + tagged("jaeger", "-run='^TestJaeger$' ", "telemetry"),
 		},
 		{
-			// Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
+			// Built without service discovery in clouds, which is most of Prometheus and unused by
+			// the configuration in deploy/.
 			name: "dashboards", sets: byHand, cores: 2, within: 60 * time.Minute, needs: built,
 			run: `go build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
 export PROMETHEUS_BINARY="$PWD/bin/prometheus" GOTEST_NEEDS=redis-server

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// mostFailures bounds how many lines that tell of failures are repeated of a stage.
+	// mostFailures is the maximum number of lines about failures that are repeated for a stage.
 	mostFailures = 40
-	// lastLines is how many of a failed stage's last lines are repeated.
+	// lastLines is the number of last lines that are repeated for a failed stage.
 	lastLines = 30
 )
 
-// failure finds the lines of a stage's output that name what failed.
+// failure matches the lines of a stage's output that name a failure.
 var failure = regexp.MustCompile(`^\s*(--- FAIL: |FAIL\b|FAILED\b|not ok\b|panic: |fatal error: |WARNING: DATA RACE|make: \*\*\*|error(\[\w+\])?: |\[ERROR\] )`)
 
-// plan prints what will be run and what waits for what.
+// plan prints the stages that will run and their dependencies.
 func plan(out io.Writer, chosen []stage, cores float64) {
 	_, _ = fmt.Fprintf(out, "%d stages on %g cores:\n", len(chosen), cores)
 	run := map[string]bool{}
@@ -41,7 +41,8 @@ func plan(out io.Writer, chosen []stage, cores float64) {
 	_, _ = fmt.Fprintln(out)
 }
 
-// conclude prints what failed once more, the table, and last the sum. failed: a stage did.
+// conclude prints the failures again, the table, and last the sum. failed reports whether a stage
+// failed.
 func conclude(out io.Writer, results []result) (failed bool) {
 	var passed, failures int
 	var took, used time.Duration
@@ -58,7 +59,7 @@ func conclude(out io.Writer, results []result) (failed bool) {
 	return failures > 0
 }
 
-// repeat prints of a failed stage the lines that name what failed, and its last ones.
+// repeat prints the lines of a failed stage that name a failure, and its last lines.
 func repeat(out io.Writer, r result) {
 	_, _ = fmt.Fprintf(out, "=== failed: %s\n", r)
 	lines := strings.Split(strings.TrimSuffix(r.output, "\n"), "\n")

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// schedule runs stages, each as soon as those it comes after have ended and there are cores for it. Among several that could start, the first
-// in the table does.
+// schedule runs each stage as soon as its dependencies have ended and enough cores are free. Among
+// several such stages the first in the table starts.
 type schedule struct {
-	// cores is what the stages that run at a time may need together.
+	// cores is the number of cores that running stages may use together.
 	cores float64
 	out   io.Writer
-	// run runs one stage to its end. It is called by several goroutines at a time.
+	// run runs one stage to its end. It is called concurrently.
 	run func(context.Context, stage) result
 
 	begun   time.Time
@@ -24,8 +24,8 @@ type schedule struct {
 	ended   []result
 }
 
-// all runs the stages and returns their results in the order of chosen. Once ctx is done, no further stage is started; those that run are ended
-// by run.
+// all runs the stages and returns their results in the order of chosen. Once ctx is done, no
+// further stage is started; run ends those that are running.
 func (s *schedule) all(ctx context.Context, chosen []stage) []result {
 	s.begun = time.Now()
 	s.waiting = slices.Clone(chosen)
@@ -51,7 +51,7 @@ func (s *schedule) all(ctx context.Context, chosen []stage) []result {
 	return s.ended
 }
 
-// next starts a stage that can start; false: there is none.
+// next starts a stage that can start, and reports whether there was one.
 func (s *schedule) next(ctx context.Context, ends chan<- result) bool {
 	for i, st := range s.waiting {
 		if len(s.awaited(st)) > 0 || !s.fits(st) {
@@ -66,7 +66,7 @@ func (s *schedule) next(ctx context.Context, ends chan<- result) bool {
 	return false
 }
 
-// awaited has the names of the stages that a stage still waits for.
+// awaited returns the names of the stages that a stage still waits for.
 func (s *schedule) awaited(st stage) []string {
 	var names []string
 	for _, o := range slices.Concat(s.running, s.waiting) {
@@ -77,7 +77,7 @@ func (s *schedule) awaited(st stage) []string {
 	return names
 }
 
-// fits says whether there are cores for a stage: when nothing else runs, always.
+// fits reports whether enough cores are free for a stage. It is true if no other stage is running.
 func (s *schedule) fits(st stage) bool {
 	const rounding = 1e-9
 	used := 0.0
@@ -87,7 +87,7 @@ func (s *schedule) fits(st stage) bool {
 	return used+min(st.cores, s.cores) <= s.cores+rounding
 }
 
-// waits says what waits for what.
+// waits returns a line that says which stages wait for what.
 func (s *schedule) waits() string {
 	var cores, named []string
 	for _, st := range s.waiting {
@@ -106,7 +106,7 @@ func (s *schedule) waits() string {
 	return "waiting: " + strings.Join(named, "; ")
 }
 
-// show prints the result of a stage, and all that it printed.
+// show prints the result and the output of a stage.
 func (s *schedule) show(r result) {
 	s.say("ended %s; its output:", r)
 	_, _ = fmt.Fprintf(s.out, "%s=== end of the output of %s\n\n", ensureLine(r.output), r.stage.name)
@@ -117,7 +117,7 @@ func (s *schedule) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.out, "=== %02d:%02d "+format+"\n", append([]any{int(at.Minutes()), int(at.Seconds()) % 60}, args...)...)
 }
 
-// ensureLine is text that ends with the end of a line, or is empty.
+// ensureLine appends a newline to text unless it is empty or ends with one.
 func ensureLine(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// simulated runs stages on a clock of its own, each for a time, and returns when each started and the results.
+// simulated runs stages of given durations in simulated time, and returns the start of each and the
+// results.
 func simulated(ctx context.Context, cores float64, stages []stage, takes map[string]time.Duration, out io.Writer) (map[string]time.Duration, []result) {
 	begun := time.Now()
 	started := map[string]time.Duration{}
@@ -30,7 +31,8 @@ func simulated(ctx context.Context, cores float64, stages []stage, takes map[str
 	return started, results
 }
 
-// TestIndependentStagesRunAtOnce: within the cores, in the order of the table, and what does not fit yet is passed by.
+// TestIndependentStagesRunAtOnce: stages run within the cores, in the order of the table, and a
+// stage that fits overtakes one that does not fit yet.
 func TestIndependentStagesRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stages := []stage{
@@ -64,7 +66,7 @@ func TestIndependentStagesRunAtOnce(t *testing.T) {
 	})
 }
 
-// TestAFailureStopsNothing: what comes after a failed stage is run.
+// TestAFailureStopsNothing: stages after a failed one are run.
 func TestAFailureStopsNothing(t *testing.T) {
 	var ran []string
 	s := &schedule{cores: 1, out: io.Discard, run: func(_ context.Context, s stage) result {
@@ -77,7 +79,7 @@ func TestAFailureStopsNothing(t *testing.T) {
 	}
 }
 
-// TestEndedFromOutside: what runs is ended, what has not begun fails.
+// TestEndedFromOutside: running stages are ended, and stages that have not started fail.
 func TestEndedFromOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -15,28 +15,31 @@ const (
 	nightly = "nightly"
 )
 
-// stage is a part of CI that counts what it tests.
+// stage is a part of CI that counts its tests.
 type stage struct {
 	name string
-	// sets has the sets that the stage belongs to; none: it is run by -only alone.
+	// sets are the sets of the stage. With none, it is run by -only alone.
 	sets []string
-	// run is what bash runs at the root of the repository, with -euo pipefail.
+	// run is a script for bash, which runs in the root of the repository with -euo pipefail.
 	run string
-	// counts is the environment variable that names the file for the counts; empty: GOTEST_COUNTS.
+	// counts is the environment variable that names the file for the counts. Empty means
+	// GOTEST_COUNTS.
 	counts string
-	// needs and after have the names of stages before it in the table whose end it awaits, be they passed or failed. It uses what those of needs
-	// build, so that they are run wherever it is; those of after are only in its way.
+	// needs and after are names of earlier stages in the table. The stage starts after their end,
+	// whether they passed or failed. It uses what the stages of needs build, so choosing it chooses
+	// them, too; stages of after are awaited only if they run.
 	needs, after []string
-	// cores is how many cores it keeps busy, on average; more than there are: all of them.
+	// cores is the average number of cores that the stage uses. It is limited to the available
+	// ones.
 	cores float64
-	// within bounds its time, on a machine whose caches are empty.
+	// within is the time bound of the stage, on a machine whose caches are empty.
 	within time.Duration
 }
 
-// awaits has the names of the stages whose end it awaits, if they are run.
+// awaits returns the names of the stages whose end the stage awaits, if they run.
 func (s stage) awaits() []string { return slices.Concat(s.needs, s.after) }
 
-// check returns what is wrong with a table of stages.
+// check returns an error if a table of stages is invalid.
 func check(all []stage) error {
 	var errs []error
 	known := map[string]bool{}
@@ -62,7 +65,8 @@ func check(all []stage) error {
 	return errors.Join(errs...)
 }
 
-// choose returns the stages of a set, or those that only names, if it names any, with what they need, in the order of the table.
+// choose returns the stages of a set or, if only is not empty, the stages that match it, with those
+// that they need, in the order of the table.
 func choose(all []stage, set, only string) ([]stage, error) {
 	if only == "" {
 		chosen := slices.DeleteFunc(slices.Clone(all), func(s stage) bool { return !slices.Contains(s.sets, set) })

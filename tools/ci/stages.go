@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The folders of programs and of suites.
+// The directories of programs and of suites.
 const (
 	programs = "./tests/programs/"
 	suites   = "./tests/suites/"
@@ -18,15 +18,16 @@ var (
 	byHand []string
 )
 
-// built is what stages need that run what the stage programs builds.
+// built is the needs of stages that run programs built by the stage programs.
 var built = []string{"programs"}
 
-// taken has what builds programs (see tests/helpers/process.EnvBuilt) take those that the stage programs has built.
+// taken makes tests use the programs that the stage programs has built, see
+// tests/helpers/process.EnvBuilt.
 const taken = `export PROGRAMS_BUILT="$PWD/bin/services-ci"
 `
 
-// stages are all stages there are, in the order in which they are preferred: what others wait for and what takes long is first. What a stage
-// builds in bin/ has a name of its own, since stages run at the same time.
+// stages is the table of all stages, in order of preference: stages that others wait for and long
+// ones first. Since stages run concurrently, each builds into bin/ under a name of its own.
 var stages = slices.Concat([]stage{{
 	name: "programs", sets: both, cores: 2, within: 15 * time.Minute,
 	run: `mkdir -p bin
@@ -39,7 +40,7 @@ go test -c -vet=off -o bin/capability.test ` + suites + `capability
 echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-ci} | wc -l) 0" >"$GOTEST_COUNTS"`,
 }}, landed(), nightlies(), manual())
 
-// landed are the stages that decide whether a change lands.
+// landed returns the stages that decide whether a change lands.
 func landed() []stage {
 	return []stage{
 		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check"},
@@ -68,7 +69,7 @@ func landed() []stage {
 				"replicas/,h2/",
 		},
 		{
-			// It has the machine to itself, as it measures how long streams are silent.
+			// It uses all cores, as it measures how long streams are silent.
 			name: "chaos-minute", sets: lands, cores: 2, within: 12 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
 			run: "bin/chaos -program bin/mcpedge-ci -duration 10s",
 		},
@@ -82,7 +83,8 @@ go vet ./...
 	}
 }
 
-// library is the stage of a capability library's own checks and of the suite that all libraries share.
+// library returns the stage with the checks of a capability library and the suite that all
+// libraries share.
 func library(language string, cores float64) stage {
 	return stage{
 		name: "sdk-" + language, sets: lands, cores: cores, within: 20 * time.Minute, counts: "SDK_COUNTS", needs: built,

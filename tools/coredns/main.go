@@ -1,4 +1,4 @@
-// Command coredns is CoreDNS with what a cluster's DNS needs of it.
+// Command coredns is CoreDNS with only the plugins that a cluster's DNS needs.
 package main
 
 import (

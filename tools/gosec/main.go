@@ -1,11 +1,11 @@
-// Command gosec runs the rules of github.com/securego/gosec over packages and prints what they find. A finding
-// that is no fault is annotated where it stands, with its rule and the reason:
+// Command gosec runs the rules of github.com/securego/gosec over packages and prints the findings.
+// Annotate a false finding at its line, with its rule and the reason:
 //
 //	n := int32(len(list)) // #nosec G115 -- at most 100 entries
 //
-// An annotation without a rule or without a reason is refused. It is gosec as a library: its own command also
-// proposes repairs, and for that depends on much that nobody here needs. The exit status is 0 when nothing is
-// found.
+// An annotation without a rule or without a reason is refused. The command uses gosec as a library,
+// because gosec's own command also proposes repairs and therefore has many more dependencies. The
+// exit status is 0 if there are no findings.
 package main
 
 import (
@@ -44,7 +44,7 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// run prints the findings in the packages of these patterns, and returns how many there are.
+// run prints the findings in the packages that match the patterns, and returns their number.
 func run(out io.Writer, patterns []string, tests bool, exclude []string) (int, error) {
 	conf := gosec.NewConfig()
 	conf.SetGlobal(gosec.NoSecRequireRules, "true")

@@ -12,10 +12,11 @@ import (
 	"github.com/mcpedge/mcpedge/tools/internal/packages"
 )
 
-// envSet names a set of the tests to run, machine (see packages.Module.OnMachine); unset: all.
+// envSet names a set of tests to run: machine, see packages.Module.OnMachine. Unset means all
+// tests.
 const envSet = "GOTEST_SET"
 
-// onMachine has the arguments of go test name the tests of the set that the environment names, instead of all tests of their packages.
+// onMachine restricts the arguments of go test to the tests of the set in envSet.
 func onMachine(args []string, out io.Writer) ([]string, error) {
 	switch set := os.Getenv(envSet); set {
 	case "":

@@ -1,16 +1,17 @@
-// Command gotest runs "go test -json" with its arguments and prints what a reader needs: the closing
-// line of every package, the whole output of what failed, and, last, how many tests passed and
-// failed. Subtests count as tests. A package that fails without a failed test (it does not build, it
-// crashes, it times out) counts as one failure. The exit status is that of "go test".
+// Command gotest runs "go test -json" with its arguments and prints a summary: the last line of
+// every package, the whole output of failures and, last, the numbers of passed and failed tests.
+// Subtests count as tests. A package that fails without a failed test (it does not build, crashes
+// or times out) counts as one failure. The exit status is that of "go test".
 //
-// What the tests need and the machine lacks is installed first, where that can be done: GOTEST_NEEDS names
-// it, redis-server. Where it cannot, the tests that need it are left out, which is neither passed nor failed,
-// and the last line says so, or the file that GOTEST_LEFT_OUT names; with CI=true nothing is run then, and the exit status is 1. Likewise -race is
-// taken out where there is no C compiler, and for packages in which no goroutines meet, which are then run first (see split).
+// GOTEST_NEEDS names programs that the tests need, such as redis-server. A missing one is installed
+// if possible. Otherwise the tests that need it are skipped, which counts as neither passed nor
+// failed, and the last line, or the file that GOTEST_LEFT_OUT names, says so. With CI=true nothing
+// is run in that case, and the exit status is 1. Without a C compiler, -race is removed. It is also
+// removed for packages in which no goroutines share memory; they run first (see split).
 //
-// With GOTEST_SET=machine it runs those tests of the packages that could end otherwise on another machine.
+// With GOTEST_SET=machine it runs only the tests whose result may depend on the machine.
 //
-// With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file too.
+// If GOTEST_COUNTS names a file, "<passed> <failed>" is also written to it.
 package main
 
 import (
@@ -35,7 +36,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the tests and returns the exit status of "go test", the first that is not 0 where it is run twice.
+// run runs the tests and returns the exit status of "go test": of several runs, the first that is
+// not 0.
 func run(args []string, out io.Writer) (int, error) {
 	s := &setup{out: out}
 	args, err := s.prepare(args)
@@ -75,8 +77,8 @@ func run(args []string, out io.Writer) (int, error) {
 	return code, nil
 }
 
-// linked has the flags and environment with which the race detector is linked, by the C compiler, where CGO_ENABLED=0 has all else built without.
-// What the tests build is built without it then as well.
+// linked returns the flags and environment that link the race detector with the C compiler, while
+// programs that the tests build are built with CGO_ENABLED=0 as before.
 func linked(args []string) (flags, env []string) {
 	if !slices.Contains(args, "-race") || os.Getenv("CGO_ENABLED") != "0" {
 		return nil, nil
@@ -96,7 +98,7 @@ func (s *setup) test(args []string, r *report) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	// "go test" ends on a signal by itself, after its tests; what it then reports is still printed.
+	// On a signal "go test" ends by itself, after its tests; its last reports are still printed.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

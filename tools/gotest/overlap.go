@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// How many packages, and tests of a package that may run beside each other, are run at a time for each core. A test keeps a core busy
-// for a fifth of its time; go test by itself runs one for each core.
+// The numbers of packages, and of parallel tests of a package, that run concurrently for each core.
+// A test uses a core for about a fifth of its time; the default of go test is one for each core.
 const (
 	packagesPerCore = 2
 	testsPerCore    = 6
 )
 
-// overlap has go test run more at a time than there are cores, unless its arguments say how much.
+// overlap adds flags that make go test run more tests than cores concurrently, unless args set
+// them.
 func overlap(args []string, cores int) []string {
 	own := []string{fmt.Sprintf("-p=%d", packagesPerCore*cores), fmt.Sprintf("-parallel=%d", testsPerCore*cores)}
 	own = slices.DeleteFunc(own, func(flag string) bool {

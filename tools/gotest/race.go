@@ -11,11 +11,13 @@ import (
 	"github.com/mcpedge/mcpedge/tools/internal/packages"
 )
 
-// split makes two runs of one with the race detector, where it names several packages: one without the detector, of those in which no
-// goroutines meet (see packages.Racing), and one with it, of the others. Many of the former compute for long, which the detector makes several
-// times as long and finds nothing in. They need no -count=1 either: go test keeps what came of tests whose package, files and environment are
-// what they were, and they have nothing else that could differ. Tests that the race detector excludes in a package of the latter are a run of
-// their own, without it.
+// split divides a run with the race detector over several packages into runs with and without it:
+//
+//   - packages in which no goroutines share memory (see packages.Racing) run without the detector,
+//     which would slow them down several times and find nothing. They also run without -count=1, so
+//     that go test may use cached results;
+//   - tests that the race detector excludes by a build constraint run without it;
+//   - all others run with it.
 func split(args []string, out io.Writer) ([][]string, error) {
 	flags, patterns := patternsOf(args)
 	if !slices.Contains(args, "-race") || len(patterns) == 0 {
@@ -72,7 +74,8 @@ func split(args []string, out io.Writer) ([][]string, error) {
 	return append(runs, insert(flags, with)), nil
 }
 
-// choosing are the arguments of go test for those of the tests of packages, by import path, that flags choose; nil if they choose none.
+// choosing returns the arguments of go test for the given tests, by import path, that flags choose.
+// It returns nil if they choose none.
 func choosing(flags []string, tests map[string][]string) []string {
 	pattern, rest := takeRun(without(flags, "-race", "-count=1"))
 	top, below, _ := strings.Cut(pattern, "/")
@@ -99,7 +102,7 @@ func choosing(flags []string, tests map[string][]string) []string {
 	return insert(append([]string{run}, rest...), paths)
 }
 
-// takeRun takes -run out of the flags of go test; the pattern is empty where there is none.
+// takeRun removes -run from the flags of go test. The pattern is empty if there is none.
 func takeRun(flags []string) (pattern string, rest []string) {
 	for i := 0; i < len(flags); i++ {
 		value, given := strings.CutPrefix(flags[i], "-run=")
@@ -118,7 +121,8 @@ func takeRun(flags []string) (pattern string, rest []string) {
 	return pattern, rest
 }
 
-// patternsOf takes the patterns of packages, which begin with a dot, out of the arguments of go test.
+// patternsOf splits the arguments of go test into flags and patterns of packages, which begin with
+// a dot.
 func patternsOf(args []string) (flags, patterns []string) {
 	for i, arg := range args {
 		if arg == "-args" {
@@ -133,7 +137,7 @@ func patternsOf(args []string) (flags, patterns []string) {
 	return flags, patterns
 }
 
-// insert puts packages behind flags, before what is for the tests themselves.
+// insert puts packages after the flags of go test, before the arguments of the tests themselves.
 func insert(flags, paths []string) []string {
 	i := slices.Index(flags, "-args")
 	if i < 0 {

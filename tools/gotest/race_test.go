@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// module writes a module of packages, each of one file of tests, and goes there.
+// module writes a module of packages with one test file each, and changes to its directory.
 func module(t *testing.T, tests map[string]string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -69,7 +69,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitOfExcludedTests: what the race detector excludes is run without it, as far as it is chosen.
+// TestSplitOfExcludedTests: tests that the race detector excludes run without it, if they are
+// chosen.
 func TestSplitOfExcludedTests(t *testing.T) {
 	module(t, map[string]string{
 		"plain":  "func TestX(t *testing.T) {}",
@@ -106,8 +107,9 @@ func TestSplitOfExcludedTests(t *testing.T) {
 	}
 }
 
-// TestRunsAreCountedTogether: the counts are those of both runs, and a failure in either fails the whole. The detector is there also where all else
-// is built without the C compiler, and the tests build as all else.
+// TestRunsAreCountedTogether: the counts are the sums of both runs, and a failure of either is one
+// of the whole. The race detector also works if everything else is built without the C compiler,
+// which programs that tests build are, too.
 func TestRunsAreCountedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		plain, racing string

@@ -22,7 +22,7 @@ type event struct {
 type report struct {
 	out                     io.Writer
 	passed, failed, skipped int
-	// leftOut are those of skipped whose reason begins with leftOutMark.
+	// leftOut is the number of skipped tests whose reason begins with leftOutMark.
 	leftOut int
 	output  map[string]map[string][]string // package → test ("" is the package) → lines
 	broken  map[string]int                 // package → its failed tests
@@ -32,7 +32,7 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, output: map[string]map[string][]string{}, broken: map[string]int{}}
 }
 
-// read consumes events up to the end of in. A line that is no event is passed through.
+// read consumes events up to the end of in. Lines that are no events are printed unchanged.
 func (r *report) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
@@ -74,7 +74,7 @@ func (r *report) handle(e event) {
 	}
 }
 
-// leftOutMark is how a test says that it needs what the machine lacks.
+// leftOutMark begins the reason of a skipped test that needs something that the machine lacks.
 const leftOutMark = "left out: "
 
 // closeTest counts a test and prints the output of a failed one.
@@ -95,7 +95,7 @@ func (r *report) closeTest(e event) {
 	delete(r.output[e.Package], e.Test)
 }
 
-// closePackage prints the package's closing line, or all that is left to say when it failed.
+// closePackage prints the last line of a package, or the rest of its output if it failed.
 func (r *report) closePackage(e event) {
 	left := r.output[e.Package]
 	if e.Action == "fail" {
@@ -118,7 +118,7 @@ func (r *report) closePackage(e event) {
 	delete(r.output, e.Package)
 }
 
-// print writes lines without the marks of a test's start and pause.
+// print prints lines, without those that mark the start and pause of a test.
 func (r *report) print(lines []string) {
 	for _, line := range lines {
 		if !strings.HasPrefix(line, "=== ") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A test that needs what the machine lacks is counted apart from those that passed.
+// A test that is skipped because the machine lacks something is counted separately.
 func TestReportCountsWhatIsLeftOut(t *testing.T) {
 	var out strings.Builder
 	r := newReport(&out)

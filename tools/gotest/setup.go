@@ -14,26 +14,28 @@ import (
 )
 
 const (
-	// envNeeds has what the tests need beside Go, words between spaces: redis-server.
+	// envNeeds names the programs that the tests need, separated by spaces. The only known one is
+	// redis-server.
 	envNeeds = "GOTEST_NEEDS"
-	// envLeftOut is a file for the line about what was left out, for whoever prints it at the very end; unset:
-	// it is printed.
+	// envLeftOut names a file for the line about skipped tests, so that the caller can print it
+	// last. Unset prints the line.
 	envLeftOut = "GOTEST_LEFT_OUT"
-	// envProgram and envLeaveOut are package tests/helpers/redisserver's EnvProgram and EnvLeaveOut.
+	// envProgram and envLeaveOut are EnvProgram and EnvLeaveOut of tests/helpers/redisserver.
 	envProgram  = "MCPEDGE_REDIS_SERVER"
 	envLeaveOut = "MCPEDGE_LEAVE_OUT_REDIS"
-	// oldest is the oldest major version of Redis that the tests run on.
+	// oldest is the oldest major version of Redis that the tests support.
 	oldest = 7
-	// installWithin bounds one command of a package manager.
+	// installWithin is the timeout of one command of a package manager.
 	installWithin = 5 * time.Minute
 	howToInstall  = "install redis-server or valkey-server, version 7 or later, such as with apt-get install redis-server, " +
 		"dnf install redis, apk add redis or brew install redis, and run it again"
 )
 
-// manager is a package manager and how it installs a Redis, each way in turn until one works.
+// manager is a package manager with the commands that install Redis. They are tried in turn until
+// one succeeds.
 type manager struct {
 	program string
-	// root: it installs for root alone.
+	// root is true if only root can install with it.
 	root bool
 	ways [][]string
 }
@@ -45,17 +47,17 @@ var managers = []manager{
 	{"brew", false, [][]string{{"install", "--quiet", "redis"}, {"install", "--quiet", "valkey"}}},
 }
 
-// setup is what the machine lacked for a run.
+// setup prepares the machine for a run.
 type setup struct {
 	out io.Writer
-	// without says why tests that need a Redis are left out; empty: they are not.
+	// without is the reason why tests that need Redis are skipped. Empty means that they run.
 	without string
 	// env is added to the environment of the tests.
 	env []string
 }
 
-// prepare installs what the tests need where it can. An error means that nothing should be run: in CI nothing
-// may be left out.
+// prepare installs what the tests need, if possible, and returns the arguments of the run. In CI it
+// returns an error if something is missing, because no test may be skipped there.
 func (s *setup) prepare(args []string) ([]string, error) {
 	ci := os.Getenv("CI") == "true"
 	args, race := s.raceOrNot(args)
@@ -82,7 +84,7 @@ func (s *setup) prepare(args []string) ([]string, error) {
 	return args, nil
 }
 
-// raceOrNot takes -race out where there is no C compiler. ok: it was not there, or may stay.
+// raceOrNot removes -race if there is no C compiler. ok is false if it removed it.
 func (s *setup) raceOrNot(args []string) (out []string, ok bool) {
 	i := slices.Index(args, "-race")
 	if i < 0 {
@@ -101,7 +103,7 @@ func (s *setup) raceOrNot(args []string) (out []string, ok bool) {
 
 var versionOf = regexp.MustCompile(`v=(\d+)\.`)
 
-// findRedis finds a server that is new enough; an empty path says why there is none.
+// findRedis returns the path of a server that is new enough. An empty path comes with the reason.
 func findRedis() (path, why string) {
 	why = "redis-server is missing"
 	for _, name := range []string{os.Getenv(envProgram), "redis-server", "valkey-server"} {
@@ -124,8 +126,8 @@ func findRedis() (path, why string) {
 	return "", why
 }
 
-// installRedis tries the machine's package managers. What a failing one says is printed: the tests go on
-// without.
+// installRedis tries the package managers of the machine. It prints the output of failed commands;
+// the tests then run without Redis.
 func (s *setup) installRedis() {
 	for _, m := range managers {
 		program, err := exec.LookPath(m.program)
@@ -163,7 +165,7 @@ func install(line []string) (said string, err error) {
 	return string(out), err
 }
 
-// conclude says, last, what was left out and how to get it.
+// conclude prints, last, how many tests were skipped and how to run them.
 func (s *setup) conclude(leftOut int) {
 	if s.without == "" {
 		return

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// machine is a folder of programs, the only ones there are. A script's text stands behind its name.
+// machine creates a directory of scripts, by name, and makes it the only one in PATH.
 func machine(t *testing.T, programs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func TestRedisThatIsThere(t *testing.T) {
 }
 
 func TestRedisIsInstalled(t *testing.T) {
-	// The package manager's script may use no other program: PATH has none.
+	// The script of the package manager can use no other program, since PATH has none.
 	writes := func(name, text string) string {
 		return `case "$*" in *` + name + `*) printf '#!/bin/sh\n%s\n' "` + text + `" > "${0%/*}/` + name + `-server"; /bin/chmod +x "${0%/*}/` + name + `-server";; install*) exit 1;; esac`
 	}

@@ -1,11 +1,12 @@
-// Command packages makes what npm and PyPI take of a built edge: for each platform an npm package with the program and a wheel that
-// installs it, and one npm package, mcpedge, that starts the program of the platform it is on. Nothing is run when they are installed.
+// Command packages creates the packages for npm and PyPI from a built edge: for each platform an
+// npm package and a wheel with the program, and the npm package mcpedge, which starts the program
+// of the current platform. The packages run nothing during installation.
 //
 //	packages -version 0.1.0 -out DIR -os linux -arch amd64 -program dist/.../mcpedge
 //	packages -version 0.1.0 -out DIR -launcher
 //
-// The files are the same whenever they are made, as the inputs are: they carry the time of SOURCE_DATE_EPOCH, in seconds since 1970, or
-// none.
+// Equal inputs give equal files: their times are SOURCE_DATE_EPOCH, in seconds since 1970, or the
+// oldest time of the format.
 package main
 
 import (
@@ -18,7 +19,7 @@ import (
 	"time"
 )
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	version  string
 	out      string
@@ -75,7 +76,7 @@ func run(o *options) error {
 	return writeFile(filepath.Join(o.out, wheelFile(version, p)), func(name string) error { return wheel(name, o, p, version, program) })
 }
 
-// sourceDate reads SOURCE_DATE_EPOCH; without it, it is the oldest time that a zip can say.
+// sourceDate parses SOURCE_DATE_EPOCH. Empty means the oldest time that a zip file can represent.
 func sourceDate(seconds string) (time.Time, error) {
 	if seconds == "" {
 		return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC), nil
@@ -87,7 +88,7 @@ func sourceDate(seconds string) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), nil
 }
 
-// writeFile has a file written, and takes it away where that fails.
+// writeFile calls write, and removes the file if write fails.
 func writeFile(name string, write func(name string) error) error {
 	err := write(name)
 	if err != nil {

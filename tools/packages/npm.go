@@ -24,10 +24,11 @@ var (
 	readme []byte
 )
 
-// npmName is the name of a platform's package.
+// npmName returns the name of the platform's npm package.
 func (p platform) npmName() string { return "@mcpedge/edge-" + p.npmOS + "-" + p.npmArch }
 
-// npmFile is what npm pack calls a package's file, told from the chart's.
+// npmFile returns the name that npm pack gives to a package's file, with a prefix that
+// distinguishes it from the chart's.
 func npmFile(name, version string) string {
 	return "npm-" + strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + version + ".tgz"
 }
@@ -56,7 +57,8 @@ func newManifest(name, version string) *manifest {
 	}
 }
 
-// npmPlatform writes the package with a platform's program. npm installs it on that platform alone.
+// npmPlatform writes the npm package with a platform's program. npm installs it on that platform
+// only.
 func npmPlatform(file string, o *options, p platform, program []byte) error {
 	m := newManifest(p.npmName(), o.version)
 	m.Description += ", the program for " + p.npmOS + " on " + p.npmArch
@@ -64,7 +66,8 @@ func npmPlatform(file string, o *options, p platform, program []byte) error {
 	return npmPackage(file, o, m, entry{name: "bin/" + p.program(), text: program, executable: true})
 }
 
-// npmLauncher writes the package that people install: it has each platform's as an optional dependency, of which npm takes the one that fits.
+// npmLauncher writes the npm package that users install. It has the platforms' packages as optional
+// dependencies, of which npm installs the matching one.
 func npmLauncher(file string, o *options) error {
 	m := newManifest(launcherName, o.version)
 	m.Keywords = []string{"mcp", "model-context-protocol", "grpc", "gateway", "mcp-server"}

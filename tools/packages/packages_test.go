@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// make makes the packages of a program and returns the folder.
+// makePackages creates the packages of a program and returns their directory.
 func makePackages(t *testing.T, version string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func makePackages(t *testing.T, version string) string {
 	return out
 }
 
-// unpack reads an npm package.
+// unpack returns the sizes of the files of an npm package, and its manifest.
 func unpack(t *testing.T, file string) (map[string]int64, manifest) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -62,7 +62,8 @@ func unpack(t *testing.T, file string) (map[string]int64, manifest) {
 	}
 }
 
-// The launcher depends on each platform's package, of its own version, and none runs anything when it is installed.
+// The launcher depends on the packages of all platforms, in its own version, and no package runs a
+// script during installation.
 func TestNPM(t *testing.T) {
 	out := makePackages(t, "1.2.3-rc.1")
 	modes, root := unpack(t, filepath.Join(out, "npm-mcpedge-1.2.3-rc.1.tgz"))
@@ -80,7 +81,7 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// A wheel's record has each of its files; the program may be executed.
+// The record of a wheel lists each of its files, and the program is executable.
 func TestWheel(t *testing.T) {
 	out := makePackages(t, "1.2.3-dev.4")
 	files, err := filepath.Glob(filepath.Join(out, "mcpedge-1.2.3.dev4-py3-none-*.whl"))
@@ -118,7 +119,7 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// What is made of the same inputs is the same, byte by byte.
+// Equal inputs give equal packages, byte by byte.
 func TestReproducible(t *testing.T) {
 	a, b := makePackages(t, "1.2.3"), makePackages(t, "1.2.3")
 	files, err := os.ReadDir(a)

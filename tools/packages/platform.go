@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// platform is one that the edge is released for, by the names that each registry gives it.
+// platform is a platform of releases, with its names in each registry.
 type platform struct {
 	os, arch       string // Go
 	npmOS, npmArch string
 	wheel          []string // tags; the program is static, so it runs with every C library
 }
 
-// platforms are all that there are packages for.
+// platforms are the platforms of all packages.
 var platforms = []platform{
 	{"linux", "amd64", "linux", "x64", []string{"manylinux_2_17_x86_64", "musllinux_1_1_x86_64"}},
 	{"linux", "arm64", "linux", "arm64", []string{"manylinux_2_17_aarch64", "musllinux_1_1_aarch64"}},
@@ -32,7 +32,7 @@ func platformOf(os, arch string) (platform, error) {
 	return platforms[i], nil
 }
 
-// program is the file's name there.
+// program returns the file name of the program on the platform.
 func (p platform) program() string {
 	if p.os == "windows" {
 		return "mcpedge.exe"
@@ -42,7 +42,7 @@ func (p platform) program() string {
 
 var semantic = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-(alpha|beta|rc|dev)\.(\d+))?$`)
 
-// pythonVersion says a semantic version as Python packages do (PEP 440).
+// pythonVersion converts a semantic version to the form of Python packages (PEP 440).
 func pythonVersion(version string) (string, error) {
 	m := semantic.FindStringSubmatch(version)
 	if m == nil {
@@ -54,7 +54,7 @@ func pythonVersion(version string) (string, error) {
 	return m[1] + map[string]string{"alpha": "a", "beta": "b", "rc": "rc", "dev": ".dev"}[m[2]] + m[3], nil
 }
 
-// wheelFile is the name of a platform's wheel, which has its tags.
+// wheelFile returns the file name of a platform's wheel, which contains its tags.
 func wheelFile(version string, p platform) string {
 	return fmt.Sprintf("mcpedge-%s-py3-none-%s.whl", version, strings.Join(p.wheel, "."))
 }

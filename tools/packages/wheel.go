@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// wheel writes the wheel of a platform: one script, the program itself, so that it starts without Python.
+// wheel writes the wheel of a platform. Its only script is the program itself, which starts without
+// Python.
 func wheel(file string, o *options, p platform, version string, program []byte) error {
 	terms, err := licenseText()
 	if err != nil {
@@ -66,7 +67,7 @@ func wheelText(p platform) []byte {
 	return []byte(b.String())
 }
 
-// record lists the files with their hashes, but for itself.
+// record returns the RECORD of a wheel: its files with their hashes, except for itself.
 func record(entries []entry, self string) []byte {
 	var b strings.Builder
 	for _, e := range entries {
@@ -77,7 +78,7 @@ func record(entries []entry, self string) []byte {
 	return []byte(b.String())
 }
 
-// licenseText reads the project's license: this program runs in its repository.
+// licenseText reads the license of the project. The working directory must be the repository.
 func licenseText() ([]byte, error) {
 	for _, dir := range []string{".", "..", "../.."} {
 		if text, err := os.ReadFile(filepath.Join(dir, "LICENSE")); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Evaluation is queries, and what they are asked of.
+// Evaluation is the input of eval: queries, and the scrapes that they are evaluated on.
 type Evaluation struct {
 	Scrapes []Scrape `json:"scrapes"`
 	// At is the time of the queries, in seconds since the epoch.
@@ -24,27 +24,27 @@ type Evaluation struct {
 // Expression is one query.
 type Expression struct {
 	Expr string `json:"expr"`
-	// Compared: comparisons that leave series out give 0 or 1 instead, so that an alert that is right to be silent
-	// can be told from one that has nothing to look at.
+	// Compared makes comparisons return 0 or 1 instead of filtering series. So an alert whose
+	// condition is false can be distinguished from one without series.
 	Compared bool `json:"compared,omitempty"`
 }
 
-// Result is what a query gives.
+// Result is the result of a query.
 type Result struct {
-	// Samples, one for each series; a scalar has one without labels.
+	// Samples has one sample for each series; a scalar has one without labels.
 	Samples []Sample `json:"samples"`
-	// Error says why there is no result; empty: there is.
+	// Error is the reason of a failed query. Empty means success.
 	Error string `json:"error,omitempty"`
 }
 
 // Sample is the value of one series.
 type Sample struct {
 	Labels map[string]string `json:"labels"`
-	// Value as a text, since JSON has no NaN.
+	// Value is a text, since JSON has no NaN.
 	Value string `json:"value"`
 }
 
-// evalTimeout bounds one query.
+// evalTimeout is the timeout of one query.
 const evalTimeout = time.Minute
 
 func runEval(in io.Reader, out io.Writer) error {
@@ -98,7 +98,7 @@ func evaluate(engine *promql.Engine, m *memory, q Expression, at time.Time) Resu
 	return Result{Error: fmt.Sprintf("%s is no value at one time, but a %s", text, got.Value.Type())}
 }
 
-// compared changes the comparisons of an expression to those that give 0 or 1, and returns its text.
+// compared returns the text of an expression whose comparisons return 0 or 1.
 func compared(expr parser.Expr) string {
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		if b, ok := n.(*parser.BinaryExpr); ok && b.Op.IsComparisonOperator() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Queries give what Prometheus would say of the scrapes.
+// Queries have the results that Prometheus has for the same scrapes.
 func TestEval(t *testing.T) {
 	text := func(calls, slow int) string {
 		return fmt.Sprintf("# TYPE c_total counter\nc_total{a=\"x\"} %d\n# TYPE g gauge\ng 7\n"+

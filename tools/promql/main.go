@@ -1,8 +1,9 @@
-// Command promql says which metrics, and which labels of each, expressions of Prometheus's query language
-// need. It reads a JSON list of Query from standard input and writes the list of their Needs, in the same
-// order, to standard output.
+// Command promql reports which metrics, and which labels of each, expressions of Prometheus's query
+// language need. It reads a JSON list of Query from standard input and writes the list of their
+// Needs, in the same order, to standard output.
 //
-// With the argument eval it says what they give: it reads an Evaluation and writes the list of Results.
+// With the argument eval it evaluates expressions: it reads an Evaluation and writes the list of
+// Results.
 package main
 
 import (
@@ -15,20 +16,23 @@ import (
 // Query is one expression.
 type Query struct {
 	Expr string `json:"expr"`
-	// Labels that are read from the result: in a legend, as the column of a table.
+	// Labels are the labels that a panel reads from the result, for a legend or a column of a
+	// table.
 	Labels []string `json:"labels"`
 }
 
-// Needs are what a Query cannot do without.
+// Needs are the metrics and labels that a Query requires.
 type Needs struct {
 	Selectors []Selector `json:"selectors"`
-	// Compared is the expression with comparisons that give 0 or 1: see Expression.Compared. Empty: there is none.
+	// Compared is the expression with comparisons that return 0 or 1, see Expression.Compared.
+	// Empty if it has no comparison.
 	Compared string `json:"compared,omitempty"`
-	// Error says why the query can never give what is asked of it; empty: it can.
+	// Error is the reason why the query can never have the required labels. Empty means that it
+	// can.
 	Error string `json:"error,omitempty"`
 }
 
-// Selector is one metric with the labels that its query uses of it, sorted.
+// Selector is one metric with the labels that its query uses, sorted.
 type Selector struct {
 	Metric string   `json:"metric"`
 	Labels []string `json:"labels"`

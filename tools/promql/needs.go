@@ -24,7 +24,7 @@ type set map[string]bool
 
 func setOf(names ...string) set { return set{}.with(names...) }
 
-// with is s and more names; s stays as it is.
+// with returns the union of s and names. s is not changed.
 func (s set) with(names ...string) set {
 	out := set{}
 	maps.Copy(out, s)
@@ -34,7 +34,7 @@ func (s set) with(names ...string) set {
 	return out
 }
 
-// without is s less some names; s stays as it is.
+// without returns s without some names. s is not changed.
 func (s set) without(names ...string) set {
 	out := set{}
 	for n := range s {
@@ -47,7 +47,8 @@ func (s set) without(names ...string) set {
 
 func (s set) sorted() []string { return slices.Sorted(maps.Keys(s)) }
 
-// walk goes down an expression with the labels that what is above asks of it.
+// walk visits an expression from its root, and passes down the labels that the outer expression
+// needs.
 type walk struct {
 	selectors []Selector
 	problem   string
@@ -152,7 +153,8 @@ func (w *walk) binary(n *parser.BinaryExpr, need set) {
 	}
 }
 
-// either visits the sides of an "or", of which vector(0) has no labels: it stands for nothing to show.
+// either visits both sides of an "or". vector(0), which dashboards use in place of an empty result,
+// needs no labels.
 func (w *walk) either(n *parser.BinaryExpr, need set) {
 	for _, side := range []parser.Expr{n.LHS, n.RHS} {
 		if call, ok := side.(*parser.Call); ok && call.Func.Name == "vector" {

@@ -21,21 +21,21 @@ import (
 
 // Scrape is what one target served at one time.
 type Scrape struct {
-	// At in seconds since the epoch. The scrapes of a target are in the order of their times.
+	// At is the time in seconds since the epoch. Scrapes of a target are ordered by time.
 	At int64 `json:"at"`
-	// Labels of the target, such as job and instance.
+	// Labels are the labels of the target, such as job and instance.
 	Labels map[string]string `json:"labels"`
-	// Text in the format of /metrics.
+	// Text is in the format of /metrics.
 	Text string `json:"text"`
 }
 
-// samples are those of one series, in the order of their times.
+// samples are the samples of one series, ordered by time.
 type samples struct {
 	labels labels.Labels
 	points []chunks.Sample
 }
 
-// memory keeps series for the engine.
+// memory stores series for the engine.
 type memory struct {
 	byKey  map[string]*samples
 	series []*samples
@@ -43,7 +43,7 @@ type memory struct {
 
 var _ storage.Queryable = (*memory)(nil)
 
-// add takes a scrape's samples, and whether it was one, as the series up.
+// add stores the samples of a scrape, and whether it succeeded as the series up.
 func (m *memory) add(s Scrape) error {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(s.Text))
@@ -91,7 +91,7 @@ func (m *memory) bucket(name string, target map[string]string, one *dto.Metric, 
 	m.sample(name+"_bucket", target, append(slices.Clone(one.Label), &dto.LabelPair{Name: &le, Value: &value}), at, float64(count))
 }
 
-// sample adds one of a series.
+// sample adds one sample to a series.
 func (m *memory) sample(name string, target map[string]string, pairs []*dto.LabelPair, at int64, value float64) {
 	all := labels.NewScratchBuilder(len(target) + len(pairs) + 1)
 	all.Add(model.MetricNameLabel, name)
@@ -115,7 +115,7 @@ func (m *memory) sample(name string, target map[string]string, pairs []*dto.Labe
 	s.points = append(s.points, point{at, value})
 }
 
-// Querier implements storage.Queryable. The engine itself leaves out what is not between its times.
+// Querier implements storage.Queryable. It ignores the times: the engine filters samples itself.
 func (m *memory) Querier(int64, int64) (storage.Querier, error) { return querier{m}, nil }
 
 type querier struct{ m *memory }
@@ -132,12 +132,12 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 	return out
 }
 
-// LabelValues implements storage.Querier; the engine asks for none.
+// LabelValues implements storage.Querier. The engine does not call it.
 func (querier) LabelValues(context.Context, string, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
 
-// LabelNames implements storage.Querier; the engine asks for none.
+// LabelNames implements storage.Querier. The engine does not call it.
 func (querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return nil, nil, nil
 }
@@ -145,7 +145,7 @@ func (querier) LabelNames(context.Context, *storage.LabelHints, ...*labels.Match
 // Close implements storage.Querier.
 func (querier) Close() error { return nil }
 
-// found is series one after the other.
+// found iterates over series.
 type found struct {
 	series []storage.Series
 	at     int // of the current one, from 1 on

@@ -1,5 +1,5 @@
-// Command version prints the version that the repository's packages have, and fails where two of them differ; with an argument it gives
-// them all another one. It runs in the root of the repository.
+// Command version prints the version of the repository's packages, and fails if two of them differ.
+// With an argument it sets the version of all of them. Run it in the root of the repository.
 //
 //	version
 //	version 0.2.0
@@ -14,10 +14,11 @@ import (
 	"strings"
 )
 
-// semantic is a semantic version of a form that all registries take: a final one, or a prerelease that PyPI knows, too.
+// semantic matches the semantic versions that all registries accept: final ones, and prereleases
+// that PyPI knows.
 var semantic = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(alpha|beta|rc)\.(0|[1-9]\d*))?$`)
 
-// place is where the version is written down: the first group of each match of its pattern.
+// place is a file that contains the version, as the first group of each match of its pattern.
 type place struct {
 	file    string
 	pattern *regexp.Regexp
@@ -70,7 +71,7 @@ func run(args []string) error {
 	return errors.New("usage: version [VERSION]")
 }
 
-// written is the version of all places. An error names those that have others.
+// written returns the version of all places. If they differ, the error names each.
 func written() (string, error) {
 	have := map[string][]string{} // files, by version
 	for _, p := range places {
@@ -118,7 +119,7 @@ func set(version string) error {
 	return nil
 }
 
-// read is the file's text and where its pattern matches, at least once.
+// read returns the file's text and the matches of its pattern, of which there must be at least one.
 func (p place) read() (text string, matches [][]int, err error) {
 	raw, err := os.ReadFile(p.file)
 	if err != nil {

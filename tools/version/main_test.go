@@ -9,7 +9,7 @@ import (
 
 const root = "../.."
 
-// The libraries, the chart and the pages that name a version have one, the repository's.
+// The libraries, the chart and the pages that contain a version contain the same one.
 func TestOneVersion(t *testing.T) {
 	t.Chdir(root)
 	version, err := written()
@@ -21,7 +21,7 @@ func TestOneVersion(t *testing.T) {
 	}
 }
 
-// A version is written into every place, and a place that was left behind is named.
+// A version is written into every place, and a place with another version is named.
 func TestVersionIsSet(t *testing.T) {
 	dir := t.TempDir()
 	for _, p := range places {

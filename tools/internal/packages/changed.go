@@ -10,17 +10,20 @@ import (
 	"strings"
 )
 
-// Change is what changed files mean for the packages of a module.
+// Change describes which packages of a module changed files affect.
 type Change struct {
-	// all: any package may be affected; readers: those that read files of no package.
+	// all means that any package may be affected, readers that packages which read files of no
+	// package may be.
 	all, readers bool
-	// itself: files of the package changed. spreads: among them files that other packages are built of.
+	// itself has the packages with changed files, spreads those of them whose changed files other
+	// packages are built of.
 	itself, spreads map[string]bool
 }
 
-// Changed finds the packages of changed files, slash-separated paths below the module's root. A file belongs to the package of the nearest
-// folder above it, such as what stands in testdata. All packages depend on go.mod and go.sum. Any other file that belongs to none, such as a
-// page of the documentation, is of concern to the packages that name a path above their own folder.
+// Changed returns the effect of changed files, given as slash-separated paths from the module's
+// root. A file belongs to the package of the nearest directory above it, as files in testdata do.
+// All packages depend on go.mod and go.sum. Any other file that belongs to no package, such as a
+// page of the documentation, affects the packages that name a path above their own directory.
 func (m *Module) Changed(files []string) *Change {
 	c := &Change{itself: map[string]bool{}, spreads: map[string]bool{}}
 	dirs := map[string]string{}
@@ -45,7 +48,8 @@ func (m *Module) Changed(files []string) *Change {
 	return c
 }
 
-// owner is the package that a file belongs to; empty: none. test: only its tests do.
+// owner returns the package that a file belongs to, empty if there is none. test is true if the
+// file belongs to its tests only.
 func owner(dirs map[string]string, file string) (name string, test bool) {
 	test = strings.HasSuffix(file, "_test.go")
 	for dir := file; ; {
@@ -62,10 +66,10 @@ func owner(dirs map[string]string, file string) (name string, test bool) {
 	}
 }
 
-// Itself says whether files of the package changed.
+// Itself reports whether files of the package changed.
 func (c *Change) Itself(p *Package) bool { return c.itself[p.ImportPath] }
 
-// Affects says whether the tests of p may come out otherwise than before.
+// Affects reports whether the change may affect the results of the tests of p.
 func (m *Module) Affects(c *Change, p *Package) (bool, error) {
 	if c.all || c.itself[p.ImportPath] {
 		return true, nil
@@ -81,7 +85,7 @@ func (m *Module) Affects(c *Change, p *Package) (bool, error) {
 	return anyFile(p, func(path string) (bool, error) { return inspect(path, namesAbove) })
 }
 
-// namesAbove says whether a node of a file is a path above the file's folder.
+// namesAbove reports whether a node is a string literal with a path above the file's directory.
 func namesAbove(n ast.Node) bool {
 	lit, ok := n.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -91,13 +95,15 @@ func namesAbove(n ast.Node) bool {
 	return err == nil && (text == ".." || strings.HasPrefix(text, "../"))
 }
 
-// EndToEnd says whether the tests of p are built of one of the packages that stand for a whole program, and p is none of these.
+// EndToEnd reports whether the tests of p are built of one of whole, the packages that stand for a
+// complete program, and p itself is none of them.
 func (m *Module) EndToEnd(p *Package, whole []string) bool {
 	built := m.BuiltOf(p)
 	return !slices.Contains(whole, p.ImportPath) && slices.ContainsFunc(whole, func(path string) bool { return built[path] })
 }
 
-// TestFiles are those of files, slash-separated paths below the module's root, that hold p's tests.
+// TestFiles returns those of files, slash-separated paths from the module's root, that contain
+// tests of p.
 func (m *Module) TestFiles(p *Package, files []string) []string {
 	var found []string
 	for _, file := range files {

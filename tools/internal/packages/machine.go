@@ -12,41 +12,47 @@ import (
 	"strings"
 )
 
-// ofMachine are packages of programs, users and the system of the machine; what is below them counts as well.
+// ofMachine are packages whose functions depend on programs, users and the system of the machine,
+// subpackages included.
 var ofMachine = []string{"os/exec", "os/user", "syscall", "golang.org/x/sys"}
 
-// ofMachineOS are the functions of package os whose results depend on the environment or the rights of the process.
+// ofMachineOS are the functions of package os that depend on the environment or the permissions of
+// the process.
 var ofMachineOS = []string{
 	"Chmod", "Chown", "Chroot", "Environ", "Executable", "ExpandEnv", "FindProcess", "Getegid", "Getenv", "Geteuid", "Getgid", "Getgroups", "Getuid",
 	"Hostname", "Lchown", "LookupEnv", "StartProcess", "UserCacheDir", "UserConfigDir", "UserHomeDir",
 }
 
-// support says whether a package serves the tests of others: what is below a folder named helpers, or has a name that ends with test.
+// support reports whether a package serves tests of other packages: it is below a directory named
+// helpers, or its name ends with test.
 func support(importPath string) bool {
 	return strings.Contains(importPath+"/", "/helpers/") || strings.HasSuffix(importPath, "test")
 }
 
-// declared is a declaration at the top of a file, by its name. The methods of one name in a package are one.
+// declared identifies a top-level declaration by its name. Methods of the same name in a package
+// count as one.
 type declared struct {
 	path, name string
 	method     bool
 }
 
-// mentions are what the declarations of packages mention, as far as their names say it, which is more than they use.
+// mentions records which names the declarations of packages mention. Names are not resolved, so it
+// may contain more than a declaration uses.
 type mentions struct {
 	of map[declared]map[declared]bool
-	// methods are those of a type, by name.
+	// methods are the names of the methods of a type.
 	methods map[declared][]string
-	// selected are names after a dot in a package.
+	// selected are the names that follow a dot in a package.
 	selected map[declared]bool
 	// needs are the declarations that mention something of the machine.
 	needs map[declared]bool
 }
 
-// OnMachine are the tests of packages that could end otherwise on another machine, by import path: those that reach, through declarations
-// of their package and of packages for tests, the programs, the users, the rights, the environment or the system calls of the machine. A
-// test of a package that calls another which reaches them is not among them: that one has tests of its own. Names stand for what they
-// mean: a test may be among them that reaches nothing, since it mentions what has the name of something that does.
+// OnMachine returns the tests, by import path, whose result may differ on another machine: those
+// that use programs, users, permissions, the environment or system calls, also through declarations
+// of their package and of packages for tests. A test that does so only through another package is
+// not included, because that package has its own tests. Names are not resolved, so the result may
+// include tests that do not depend on the machine.
 func (m *Module) OnMachine() (map[string][]string, error) {
 	all := &mentions{of: map[declared]map[declared]bool{}, methods: map[declared][]string{}, selected: map[declared]bool{}, needs: map[declared]bool{}}
 	tests := map[string][]string{}
@@ -79,7 +85,7 @@ func (m *Module) OnMachine() (map[string][]string, error) {
 	return tests, nil
 }
 
-// testsOf are the functions of a file that go test runs.
+// testsOf returns the test functions of a file.
 func testsOf(file *ast.File) []string {
 	var names []string
 	for _, decl := range file.Decls {
@@ -96,7 +102,7 @@ func testsOf(file *ast.File) []string {
 	return names
 }
 
-// add reads the declarations of a file.
+// add records the declarations of a file.
 func (a *mentions) add(importPath string, file *ast.File) {
 	imports := map[string]string{}
 	for _, spec := range file.Imports {
@@ -133,7 +139,7 @@ func (a *mentions) add(importPath string, file *ast.File) {
 	}
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's receiver type.
 func receiver(e ast.Expr) string {
 	name := ""
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -145,7 +151,7 @@ func receiver(e ast.Expr) string {
 	return name
 }
 
-// read notes what a declaration mentions.
+// read records the names that a declaration mentions.
 func (a *mentions) read(from declared, n ast.Node, imports map[string]string) {
 	if a.of[from] == nil {
 		a.of[from] = map[declared]bool{}
@@ -184,7 +190,8 @@ func (a *mentions) read(from declared, n ast.Node, imports map[string]string) {
 	ast.Inspect(n, visit)
 }
 
-// inRedis says whether a condition is that of the flag -redis, with which nothing is run on a machine that has no server.
+// inRedis reports whether a condition calls InRedis, the flag -redis: its branch does not run on a
+// machine without a server.
 func inRedis(cond ast.Expr) bool {
 	call, ok := cond.(*ast.CallExpr)
 	if !ok {
@@ -194,7 +201,8 @@ func inRedis(cond ast.Expr) bool {
 	return ok && sel.Sel.Name == "InRedis"
 }
 
-// ownVariable says whether a call reads a variable of the environment that this project alone reads: no machine has it.
+// ownVariable reports whether a call reads an environment variable that only this project uses, and
+// that no machine sets.
 func ownVariable(call *ast.CallExpr, imports map[string]string) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) != 1 || sel.Sel.Name != "Getenv" && sel.Sel.Name != "LookupEnv" {
@@ -205,7 +213,7 @@ func ownVariable(call *ast.CallExpr, imports map[string]string) bool {
 	return isName && imports[x.Name] == "os" && isLiteral && strings.HasPrefix(name.Value, `"MCP`)
 }
 
-// needsMachine says whether a name of a package is something of the machine.
+// needsMachine reports whether a name of a package depends on the machine.
 func needsMachine(importPath, name string) bool {
 	switch {
 	case importPath == "os":
@@ -216,8 +224,9 @@ func needsMachine(importPath, name string) bool {
 	return below(importPath, ofMachine)
 }
 
-// reach are the declarations that need the machine or mention, over others, one that does. Who mentions a type is taken to reach those of
-// its methods that no selector names, as others may call them.
+// reach returns the declarations that need the machine, directly or through others. A declaration
+// that mentions a type counts as using those of its methods that no selector names, because other
+// packages may call them.
 func (a *mentions) reach() map[declared]bool {
 	by := map[declared][]declared{}
 	for from, mentioned := range a.of {

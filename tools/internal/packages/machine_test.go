@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// write makes a module of files and loads it.
+// write writes the files of a module and loads it.
 func write(t *testing.T, files map[string]string) *Module {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,5 +1,6 @@
-// Package packages knows the packages of a module: what each is built of, which of them a change reaches, and in which of them goroutines meet.
-// It serves the programs that choose what is tested, and how.
+// Package packages analyses the packages of a module: their dependencies, the packages that a
+// change affects, and those in which goroutines share memory. The programs that choose tests use
+// it.
 package packages
 
 import (
@@ -18,26 +19,26 @@ import (
 // Package is a package of the module with its tests, as "go list" describes it.
 type Package struct {
 	ImportPath string
-	// Dir is its folder, an absolute path.
+	// Dir is the absolute path of its directory.
 	Dir string
-	// GoFiles, TestGoFiles and XTestGoFiles are its files for this system, names in Dir: its own, those of its tests, and those of the tests
-	// in package …_test.
+	// GoFiles, CgoFiles, TestGoFiles and XTestGoFiles are the names of its files for this system,
+	// in Dir: its own files, those of its tests, and those of tests in package …_test.
 	GoFiles, CgoFiles, TestGoFiles, XTestGoFiles []string
-	// Imports, TestImports and XTestImports are what these files import.
+	// Imports, TestImports and XTestImports are the imports of these files.
 	Imports, TestImports, XTestImports []string
 }
 
-// HasTests says whether it has tests.
+// HasTests reports whether the package has test files.
 func (p *Package) HasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// Module is the packages of a module. It is not changed after Load.
+// Module is the set of packages of a module. It is immutable.
 type Module struct {
-	// Root is the module's folder, an absolute path.
+	// Root is the absolute path of the module's directory.
 	Root   string
 	byPath map[string]*Package
 }
 
-// Load asks "go list" for the packages of the module in a folder.
+// Load calls "go list" for the packages of the module at root.
 func Load(root string) (*Module, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -63,7 +64,7 @@ func Load(root string) (*Module, error) {
 	}
 }
 
-// New is the module of these packages.
+// New returns the module with the given packages.
 func New(root string, all []*Package) *Module {
 	m := &Module{Root: root, byPath: map[string]*Package{}}
 	for _, p := range all {
@@ -72,7 +73,7 @@ func New(root string, all []*Package) *Module {
 	return m
 }
 
-// All are the packages, sorted by import path.
+// All returns the packages, sorted by import path.
 func (m *Module) All() iter.Seq[*Package] {
 	return func(yield func(*Package) bool) {
 		for _, path := range slices.Sorted(maps.Keys(m.byPath)) {
@@ -83,7 +84,7 @@ func (m *Module) All() iter.Seq[*Package] {
 	}
 }
 
-// Paths are the import paths of the packages that want returns true for, sorted.
+// Paths returns the sorted import paths of the packages for which want returns true.
 func (m *Module) Paths(want func(*Package) bool) []string {
 	var paths []string
 	for p := range m.All() {
@@ -94,7 +95,8 @@ func (m *Module) Paths(want func(*Package) bool) []string {
 	return paths
 }
 
-// BuiltOf are the packages of the module that the tests of p are built of, p among them, by import path.
+// BuiltOf returns the packages of the module that the tests of p are built of, including p, by
+// import path.
 func (m *Module) BuiltOf(p *Package) map[string]bool {
 	seen := map[string]bool{p.ImportPath: true}
 	var add func(imports []string)

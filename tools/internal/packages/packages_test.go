@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module is a module of files on disk, with what go list says of it.
+// module writes the files of a module, and loads it by go list.
 func module(t *testing.T) *Module {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func module(t *testing.T) *Module {
 	return m
 }
 
-// short are names without the module's.
+// short returns import paths without the module's path.
 func short(paths []string) string {
 	for i := range paths {
 		paths[i] = strings.TrimPrefix(paths[i], "m/")

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Racing says whether goroutines meet in the tests of p, which is what the race detector is for: whether p or its tests start one, or import a
-// package that starts them for its users. A package that only calls others which start some is run without the detector: theirs are watched in
-// their own tests, and in those of the whole edge.
+// Racing reports whether the race detector may find something in the tests of p: p or its tests
+// start a goroutine, or import a package that starts goroutines for its users. A package that only
+// calls others which start goroutines does not count: the tests of those packages, and of the
+// complete edge, run with the detector.
 func (m *Module) Racing(p *Package) (bool, error) {
 	return anyFile(p, func(path string) (bool, error) {
 		imports, err := importsStarting(path)
@@ -23,7 +24,8 @@ func (m *Module) Racing(p *Package) (bool, error) {
 	})
 }
 
-// anyFile says whether what is asked holds for a file of p or its tests, whose path is given.
+// anyFile reports whether ask returns true for a file of p or of its tests. It passes the path of
+// the file.
 func anyFile(p *Package, ask func(path string) (bool, error)) (bool, error) {
 	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.TestGoFiles, p.XTestGoFiles) {
 		if found, err := ask(filepath.Join(p.Dir, name)); found || err != nil {
@@ -33,7 +35,7 @@ func anyFile(p *Package, ask func(path string) (bool, error)) (bool, error) {
 	return false, nil
 }
 
-// inspect says whether a node of a file is what is looked for.
+// inspect reports whether wanted returns true for a node of a file.
 func inspect(path string, wanted func(ast.Node) bool) (bool, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -47,19 +49,20 @@ func inspect(path string, wanted func(ast.Node) bool) (bool, error) {
 	return found, nil
 }
 
-// starting are packages that start goroutines for their users, or are of use to several goroutines only; what is below them counts as well.
+// starting are packages that start goroutines for their users, or are useful to several goroutines
+// only, subpackages included.
 var starting = []string{
 	"net", "os/exec", "os/signal", "sync", "testing/synctest", "google.golang.org/grpc", "github.com/redis/go-redis", "github.com/fsnotify/fsnotify",
 	"golang.org/x/sync", "go.opentelemetry.io/otel/sdk", "github.com/modelcontextprotocol/go-sdk",
 }
 
-// harmless are those below them that start none.
+// harmless are subpackages of starting that start none.
 var harmless = []string{"net/netip", "net/url", "net/textproto", "google.golang.org/grpc/codes", "google.golang.org/grpc/metadata", "google.golang.org/grpc/status"}
 
-// starters are names of functions and methods that run what they are given in another goroutine.
+// starters are functions and methods that run their argument in another goroutine.
 var starters = []string{"Go", "AfterFunc", "Parallel", "RunParallel"}
 
-// starts says whether a node is a go statement or calls a starter.
+// starts reports whether a node is a go statement or a call of a starter.
 func starts(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:
@@ -71,7 +74,7 @@ func starts(n ast.Node) bool {
 	return false
 }
 
-// importsStarting says whether a file imports a package that starts goroutines.
+// importsStarting reports whether a file imports a package that starts goroutines.
 func importsStarting(path string) (bool, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 	if err != nil {
@@ -89,13 +92,13 @@ func importsStarting(path string) (bool, error) {
 	return false, nil
 }
 
-// below says whether an import path is one of these, or below one.
+// below reports whether an import path is one of paths, or below one.
 func below(name string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// Unraced are the tests of p that stand in files which the race detector excludes ("//go:build !race"): they compute for long in one goroutine,
-// or measure what the detector changes.
+// Unraced returns the tests of p in files that the race detector excludes ("//go:build !race"):
+// they compute for long in one goroutine, or measure what the detector changes.
 func Unraced(p *Package) ([]string, error) {
 	var names []string
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -115,7 +118,7 @@ func Unraced(p *Package) ([]string, error) {
 	return names, nil
 }
 
-// excludesRace says whether the constraint of a file is that it is built without the race detector.
+// excludesRace reports whether the build constraint of a file excludes the race detector.
 func excludesRace(file *ast.File) bool {
 	for _, group := range file.Comments {
 		if group.Pos() > file.Package {
