@@ -1,4 +1,4 @@
-"""What a call remembers from one of its rounds to the next."""
+"""The state that a call passes from one round to the next."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from .questions import Question
 
 MAX_STATE = 64 << 10
-"""Bytes of one state."""
+"""The maximum size of a state, in bytes."""
 MAX_REQUESTS = 16
 MAX_KEY = 128
-"""Bytes of a key."""
+"""The maximum size of a key, in bytes."""
 MAX_REPEATS = 1000
 """How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end."""
 _MARK = b"\x00capability\x01"
@@ -49,10 +49,10 @@ class InputRequired(Exception):
 
 
 class Answers:
-    """The client's answers so far, and the questions that this round found unanswered. Not safe for concurrent use."""
+    """The client's answers so far, and the unanswered questions of this round. Not safe for concurrent use."""
 
     def __init__(self, responses: Sequence[input_pb2.InputResponse], state: bytes) -> None:
-        """Failure INVALID_ARGUMENT when the state is not of this library."""
+        """Raises Failure INVALID_ARGUMENT if the state was not made by this library."""
         self.kept: list[input_pb2.InputResponse] = []
         self.latest = [r for r in responses if not r.key.startswith(_ONCE)]
         self.missing: dict[str, input_pb2.InputRequest] = {}
@@ -76,8 +76,8 @@ class Answers:
             self.state = memory.state if memory.state or memory.arguments_json else None
 
     def find(self, key: str, fits: Callable[[input_pb2.InputResponse], bool]) -> input_pb2.InputResponse | None:
-        """The answer to a key: one from earlier rounds first, so that a client cannot change it. A new valid answer is
-        stored."""
+        """Returns the answer to a key, None if there is none. An answer of an earlier round has precedence, so that a client cannot change
+        it. A new valid answer is stored."""
         for response in self.kept:
             if response.key == key and fits(response):
                 return response
@@ -118,15 +118,15 @@ class Answers:
         self._stepped.discard(key)
 
     def once(self, key: str) -> str | None:
-        """The JSON that was kept under a key by keep_once; None: none was."""
+        """Returns the JSON that keep_once stored under a key, None if there is none."""
         return next((r.raw_json for r in self.kept if r.key == _ONCE + key), None)
 
     def keep_once(self, key: str, text: str) -> None:
         self.kept.append(input_pb2.InputResponse(key=_ONCE + key, raw_json=text))
 
     def memory(self, *, latest: bool = False, state: bytes | None = None) -> bytes:
-        """The state that stores all of it, with the answers not requested yet if latest is true.
-        ValueError above MAX_STATE."""
+        """Returns the state for the next round, with the answers that were not requested yet if latest is true. Raises ValueError above
+        MAX_STATE."""
         known = {r.key for r in self.kept}
         unseen = [r for r in self.latest if r.key not in known] if latest else []
         keep = self.state if state is None else state

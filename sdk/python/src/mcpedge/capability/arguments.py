@@ -1,4 +1,4 @@
-"""The arguments of a handler: their schema, and how they are read."""
+"""The arguments of a handler: their schema, and their decoding."""
 
 import difflib
 import json
@@ -12,11 +12,11 @@ from .failure import DefinitionError, quote
 from .schema import Param, described
 
 MAX_NAMED = 5
-"""The most unknown arguments that an error names."""
+"""The maximum number of unknown arguments that an error names."""
 
 
 def parse(adapter: TypeAdapter[Any], text: str) -> Any:
-    """Reads JSON by a type: a string is no number, and 3.0 is an integer. ValidationError when it does not fit."""
+    """Decodes JSON as a type, strictly: a string is no number, and 3.0 is an integer. Raises ValidationError if it does not fit."""
     try:
         return adapter.validate_json(text, strict=True)
     except ValidationError as misfit:
@@ -33,7 +33,7 @@ def _number(text: str) -> int | float:
 
 
 def misfit(error: ValidationError, what: str, known: Sequence[str] = ()) -> str:
-    """The errors of a value in one line, for its sender. known are the names that there are."""
+    """Returns the errors of a value in one line, for its sender. known are the existing names, for suggestions."""
     errors = error.errors(include_url=False, include_input=False)
     unknown = [str(e["loc"][0]) for e in errors if e["type"] == "extra_forbidden" and len(e["loc"]) == 1]
     if unknown:
@@ -55,11 +55,11 @@ def _unknown(names: list[str], what: str, known: Sequence[str]) -> str:
 
 
 class Arguments:
-    """The arguments of a handler: their schema, and how they are read."""
+    """The arguments of a handler: their schema, and their decoding."""
 
     def __init__(self, what: str, params: Mapping[str, Param], *, texts: bool = False, unknown: Literal["refuse", "allow"] = "refuse") -> None:
-        """DefinitionError, which begins with what they are, when one has no schema, or with texts, which all come as, is a list or an object.
-        unknown is what becomes of others: they are refused, or dropped."""
+        """what begins the DefinitionError, which is raised if an argument has no schema. With texts all arguments come as strings, and
+        lists and objects are an error, too. unknown selects whether unknown arguments are refused or dropped."""
         self._names = list(params)
         fields: dict[str, Any] = {f"argument_{i}": param.field(name) for i, (name, param) in enumerate(params.items())}
         config = ConfigDict(protected_namespaces=(), populate_by_name=False, allow_inf_nan=False, extra="forbid" if unknown == "refuse" else "ignore")
@@ -72,11 +72,11 @@ class Arguments:
                 raise DefinitionError(f"{what} cannot be read from a text, {name!r}, a list or an object; use str, a number, bool or an enumeration")
 
     def read(self, text: str) -> dict[str, Any]:
-        """Arguments by the names of the parameters. ValidationError when they do not fit."""
+        """Decodes arguments, by the names of the parameters. Raises ValidationError if they do not fit."""
         return self._by_name(parse(self._adapter, text or "{}"))
 
     def read_strings(self, values: Mapping[str, str]) -> dict[str, Any]:
-        """As read, of arguments that come as strings, whatever their types."""
+        """Decodes arguments that come as strings, whatever their types."""
         return self._by_name(self._adapter.validate_strings(dict(values)))
 
     def _by_name(self, model: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an async handler awaits: the answers to its questions, and what once keeps."""
+"""The awaitables of async handlers: answers to questions, and results of once."""
 
 import asyncio
 import inspect
@@ -9,11 +9,10 @@ T = TypeVar("T")
 
 
 class Asked(Generic[T]):
-    """The answer to a question, once it is awaited. It knows whether it was: a handler that uses it otherwise made its result without the
-    answer."""
+    """An awaitable answer. It records whether it was awaited: a handler that returns without awaiting it has ignored the answer."""
 
     def __init__(self, what: str, settle: Callable[[], Any]) -> None:
-        """settle returns the answer, or a coroutine of it, or raises why there is none. what names it."""
+        """settle returns the answer, or a coroutine for it, or raises an error. what names the question in errors."""
         self.what = what
         self.awaited = False
         self.refused = False
@@ -43,7 +42,7 @@ class Asked(Generic[T]):
 
 
 class _Done:
-    """What events of a call return, so that an async handler may await them."""
+    """An awaitable that does nothing. Methods that send events return it, so that an async handler may await them."""
 
     def __await__(self) -> Generator[Any, None, None]:
         return None
@@ -54,7 +53,7 @@ DONE = _Done()
 
 
 def in_loop() -> bool:
-    """Whether an event loop runs in this thread: a handler is async there."""
+    """Returns whether an event loop runs in this thread, which means that the handler is async."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     T3 = TypeVar("T3")
 
     class AsyncCall(CallBase):
-        """The Call of an async handler, whose questions are awaited. Each method is that of Call."""
+        """The Call of an async handler. Its methods are those of Call; the questions are awaited."""
 
         def once(self, key: str, fn: Callable[[], Awaitable[T]] | Callable[[], T]) -> Awaitable[T]: ...
         @overload

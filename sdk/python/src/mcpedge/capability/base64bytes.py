@@ -1,4 +1,4 @@
-"""Bytes in JSON: base64 in a text, whose schema has `contentEncoding`."""
+"""Bytes in JSON, as a base64 string whose schema has `contentEncoding`."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 MAX_BYTES = 1 << 20
-"""Bounds bytes whose annotation has no max_length of its own."""
+"""The maximum size of bytes whose annotation has no max_length."""
 
 
 class _Base64:
@@ -39,22 +39,22 @@ class _Base64:
 
 
 def encoded(data: bytes) -> str:
-    """Base64 of bytes."""
+    """Returns bytes as base64."""
     return base64.b64encode(data).decode()
 
 
 def characters(size: int) -> int:
-    """The characters of base64 of so many bytes."""
+    """Returns the length of size bytes in base64."""
     return 4 * -(-size // 3)
 
 
 Base64: TypeAlias = Annotated[bytes, _Base64()]
-"""Bytes as base64 in JSON, at most 1 MiB: for members of models. A parameter of a tool that is annotated with bytes is one already, with
-the bound that its Field(max_length=…) says."""
+"""Bytes as base64 in JSON, at most 1 MiB, for members of models. A parameter of a tool that is annotated with bytes is read in this way
+already, with the bound of its Field(max_length=…)."""
 
 
 def in_base64(type_: Any) -> Any:
-    """An annotation with each bytes in it read as Base64; those in models are not seen."""
+    """Returns an annotation in which bytes are read as Base64. It does not change the members of models."""
     origin, args = get_origin(type_), get_args(type_)
     if type_ is bytes:
         return Base64

@@ -46,13 +46,13 @@ _ELSEWHERE = {
 
 
 class CallBase:
-    """What Call and AsyncCall share: the request of a handler, and its way to send events to the client while it runs. All
-    methods may be used from any thread until the handler returns; later events are dropped."""
+    """The common part of Call and AsyncCall: the request of a handler, and the events that it sends to the client. All methods may be
+    called from any thread until the handler returns; later events are dropped."""
 
     def __init__(
         self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf, lifespan: Any = None
     ) -> None:
-        """events is None if the call can send and ask nothing. deadline is by time.monotonic."""
+        """events is None if the call can neither send events nor ask questions. deadline is a time of time.monotonic."""
         self._context = context
         self._events = events
         self._answers = answers or Answers([], b"")
@@ -67,25 +67,25 @@ class CallBase:
         self.attempt: int = context.attempt
         """1 for the first run of a round, 2 if it is retried because a replica was lost."""
         self.round: int = context.round
-        """1 at first, and one more each time answers came."""
+        """1 for the first round; each round with new answers adds 1."""
         self.asked: list[Asked[Any]] = []
-        """What an async handler asked, whether it awaited that or not."""
+        """The questions of an async handler, awaited or not."""
         self.lifespan: Any = lifespan
-        """What the lifespan of the Server yielded; None: there is none."""
+        """The value that the lifespan of the Server yielded, None if it has none."""
         self.meta: dict[str, Any] = decode("_meta", context.meta_json)
-        """`_meta` of the client's request; empty: none."""
+        """`_meta` of the client's request, empty if it has none."""
         self.wants_progress = events is not None and context.progress_wanted
         """Whether the client receives progress. Check it if progress is expensive to compute."""
         self.log_level: Level | None = LEVELS[context.log_level - 1] if context.log_level else None
         """The lowest level that the client wants; None if it wants no messages."""
         self.ended = threading.Event()
-        """Set when the call has no caller any more; see cancelled."""
+        """Set when the call is cancelled; see cancelled."""
         self.cache: common_pb2.CacheHint | None = None
-        """What set_cache said; None: nothing."""
+        """The value of set_cache, None if it was not called."""
 
     @cached_property
     def principal(self) -> Principal:
-        """Who is calling. An empty subject is anonymous."""
+        """The caller. An empty subject means an anonymous one."""
         made: Principal = from_wire(self._context.principal)
         return made
 
@@ -101,7 +101,7 @@ class CallBase:
         return capabilities(self._context.client_capabilities)
 
     def __getattr__(self, name: str) -> Any:
-        """What to write instead of a member of FastMCP's Context. AttributeError."""
+        """Raises AttributeError. For members of FastMCP's Context the message says what to write instead."""
         say = _ELSEWHERE.get(name)
         raise AttributeError(f"a Call has no {name!r}{(say and ': write ' + say) or ''}")
 
@@ -112,26 +112,25 @@ class CallBase:
 
     @property
     def time_remaining(self) -> float:
-        """Seconds until the deadline; infinite: there is none."""
+        """Seconds until the deadline, infinite if there is none."""
         return max(0.0, self._deadline - time.monotonic())
 
     @property
     def cancelled(self) -> bool:
-        """Whether the call has no caller any more: the client cancelled it, or its deadline is over. Plain functions must
-        check it; an async function is cancelled as in asyncio."""
+        """Whether the client has cancelled the call, or its deadline is over. Plain functions must check it; an async function is cancelled
+        as in asyncio."""
         return self.ended.is_set()
 
     @property
     def task_id(self) -> str:
-        """The id of the call's task; empty if the call is no task, or not yet. The same caller may use it to
-        read the task."""
+        """The id of the call's task, empty if the call is not a task, or not yet. The same caller may use it to read the task."""
         return self._context.task.id
 
     # What is kept, and what goes with the result.
 
     @property
     def state(self) -> bytes | None:
-        """What set_state or a checkpoint kept; None: nothing was."""
+        """The bytes of set_state or of a checkpoint, None if there are none."""
         return self._answers.state
 
     def set_state(self, state: bytes) -> None:
@@ -155,7 +154,7 @@ class CallBase:
             return self._answers.once(key)
 
     def set_meta(self, meta: dict[str, Any]) -> None:
-        """Sets `_meta` of the result; a Result's own wins."""
+        """Sets `_meta` of the result. The `_meta` of a Result has precedence."""
         self._meta = encode(meta)
 
     def set_cache(self, ttl: float, *, shared: bool = False) -> None:
@@ -164,7 +163,7 @@ class CallBase:
         self.cache = cache_hint(ttl, shared)
 
     def describe(self, result: Any) -> None:
-        """Adds the values of set_meta and set_cache to a result of the contract, unless it has a `_meta` of its own."""
+        """Adds the values of set_meta and set_cache to a result of the contract. Its own `_meta` has precedence."""
         result.meta_json = result.meta_json or self._meta
         if self.cache is not None and "cache" in result.DESCRIPTOR.fields_by_name and not result.HasField("cache"):
             result.cache.CopyFrom(self.cache)
@@ -206,8 +205,8 @@ class CallBase:
         return call_logger(self, name)
 
     def defer(self) -> Awaitable[None]:
-        """Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end
-        when its client disconnects."""
+        """Makes the call a task now, if it may become one and is not one yet; otherwise it does nothing. A task does not end when its
+        client disconnects."""
         with self._lock:
             if self._events is None or not self._context.HasField("task") or self.task_id or self._deferred:
                 return DONE
@@ -230,14 +229,14 @@ class CallBase:
     # What the client is asked.
 
     def answered(self, question: Question[Any]) -> bool:
-        """Whether the client has answered a question: for handlers that raise InputRequired themselves. Its answer is kept in later
-        rounds."""
+        """Returns whether the client has answered a question, for handlers that raise InputRequired themselves. The answer is kept for
+        later rounds."""
         with self._lock:
             return self._answers.find(question.key, question.fits) is not None
 
     def _settle(self, asked: Sequence[Question[Any]], read: Callable[[list[Any]], Any], *, blind: bool = False) -> Any:
-        """What read makes of the answers: now in a thread, as something to await in an event loop. Without all answers the handler ends
-        by Unwound. blind: the answers are not read."""
+        """Returns the result of read, called with the answers: directly in a thread, as an awaitable in an event loop. Ends the handler by
+        Unwound if an answer is missing. With blind the answers are not passed."""
         responses = self._responses(asked)
 
         def settled() -> Any:
@@ -254,7 +253,7 @@ class CallBase:
         return made
 
     def _responses(self, asked: Sequence[Question[Any]]) -> list[Any]:
-        """The unvalidated answers to these questions; None for one that is missing, which the end of the round asks."""
+        """Returns the unvalidated answers to these questions, None for a missing one, which is asked at the end of the round."""
         if self._events is None:
             raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
         found: list[Any] = []
@@ -268,7 +267,7 @@ class CallBase:
         return found
 
     def _once(self, key: str, fn: Callable[[], Any]) -> Any:
-        """What once keeps: now in a thread, as something to await in an event loop."""
+        """Returns the stored value of once: directly in a thread, as an awaitable in an event loop."""
         if not in_loop():
             kept = self._step(key)
             if kept is not None:

@@ -1,4 +1,4 @@
-"""Pieces of results and messages, made in few words."""
+"""Short constructors for parts of results and messages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,12 +28,12 @@ def structured(value: Any) -> Result:
 
 
 def error_result(message: str) -> Result:
-    """A failure that the model sees and can act on."""
+    """A result with `isError`, which the model sees and can act on."""
     return Result([text(message)], is_error=True)
 
 
 def annotations(audience: Sequence[RoleName] = (), priority: float | None = None, last_modified: str = "") -> Annotations:
-    """Its audience; its importance, 0 to 1; the ISO 8601 time of its last change."""
+    """Annotations: the audience; the importance, 0 to 1; the ISO 8601 time of the last change."""
     return Annotations(audience, priority, last_modified)
 
 
@@ -43,27 +43,27 @@ def text(value: str, *, annotations: Annotations | None = None) -> TextContent:
 
 
 def image(data: bytes, mime_type: str, *, annotations: Annotations | None = None) -> ImageContent:
-    """A picture: its raw bytes (not base64) and MIME type."""
+    """An image: its raw bytes (not base64) and MIME type."""
     return ImageContent(data, mime_type, annotations)
 
 
 def audio(data: bytes, mime_type: str, *, annotations: Annotations | None = None) -> AudioContent:
-    """A sound: its raw bytes (not base64) and MIME type."""
+    """Audio: its raw bytes (not base64) and MIME type."""
     return AudioContent(data, mime_type, annotations)
 
 
 def link(resource: Resource) -> ResourceLink:
-    """Refers to a resource that the client may read."""
+    """A reference to a resource that the client may read."""
     return ResourceLink(**vars(resource))
 
 
 def embed(contents: ResourceContents, *, annotations: Annotations | None = None) -> EmbeddedResource:
-    """Carries a resource's contents along; their URI is required."""
+    """The contents of a resource as part of a result. Their URI is required."""
     return EmbeddedResource(contents, annotations)
 
 
 def raw_content(block: dict[str, Any]) -> RawContent:
-    """A complete content block as an object with `type`, sent unchanged. ValueError if it has no JSON."""
+    """A complete content block as an object with `type`, sent unchanged. Raises ValueError if it does not encode as JSON."""
     encode(block)
     return RawContent(block)
 

@@ -1,4 +1,4 @@
-"""Text and JSON as the contract takes them."""
+"""Text and JSON in the form of the contract."""
 
 import json
 import math
@@ -11,18 +11,18 @@ Plain: TypeAlias = "dict[str, Plain] | list[Plain] | str | float | None"
 
 
 class RawJSON(str):
-    """JSON as it is written, where numbers must keep their text: an argument of a raw tool that has this type comes undecoded, and a
-    value of it goes out as it is. It must be valid JSON."""
+    """Unparsed JSON, for numbers that must keep their text: an argument of a raw tool with this type is not decoded, and a value of this
+    type is sent unchanged. It must be valid JSON."""
 
 
 def valid(text: str) -> str:
-    """Text fit for a protobuf string: each lone surrogate becomes U+FFFD."""
+    """Returns text for a protobuf string: each lone surrogate becomes U+FFFD."""
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def encode(value: Any) -> str:
-    """JSON of any value: what JSON has, pydantic models, dataclasses, dates, RawJSON … ValueError when it has none, which names the number
-    that JSON does not have."""
+    """Encodes a value as JSON: values of JSON, pydantic models, dataclasses, dates, RawJSON and others. Raises ValueError for other values,
+    and for numbers that JSON does not have, which it names."""
     if isinstance(value, RawJSON):
         return str(value)
     try:
@@ -35,7 +35,7 @@ def encode(value: Any) -> str:
 
 
 def _not_finite(value: Plain, at: str) -> Iterator[str]:
-    """Where the numbers are that JSON does not have, as JSON Pointers."""
+    """Yields the places of numbers that JSON does not have, as JSON Pointers."""
     if isinstance(value, float) and not math.isfinite(value):
         yield at
     for name, member in (value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}).items():

@@ -1,4 +1,4 @@
-"""The messages of a handler to the client before its result."""
+"""The events that a handler sends to the client before its result."""
 
 import asyncio
 import threading
@@ -9,16 +9,16 @@ from typing import Any
 from mcpedge.v1 import common_pb2
 
 COALESCE = 64
-"""How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits."""
+"""The number of pending events from which on new progress replaces pending progress, and a new checkpoint a pending one."""
 MOST = 1024
-"""How many may wait; log messages beyond are dropped, and the client gets their number."""
+"""The maximum number of pending events. Further log messages are dropped, and the client gets their number."""
 
 
 class Events:
-    """The events of one round, in order, written while the handler runs. put may be called from any thread, and never blocks."""
+    """The events of one round, which are written in order while the handler runs. put may be called from any thread, and never blocks."""
 
     def __init__(self, send: Callable[..., Awaitable[None]]) -> None:
-        """send writes a message of the stream: send(progress=…)."""
+        """send writes a message to the stream: send(progress=…)."""
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class Events:
         self._writer: asyncio.Task[None] | None = None
 
     def put(self, kind: str, event: Any) -> None:
-        """Adds an event; after close it is dropped."""
+        """Adds an event. After close it is dropped."""
         with self._lock:
             if self._closed:
                 return
@@ -61,7 +61,7 @@ class Events:
             await self._send(**{kind: event})
 
     async def close(self) -> None:
-        """Writes what waits; what comes after is dropped."""
+        """Writes the pending events. Later events are dropped."""
         with self._lock:
             self._closed = True
             if self._dropped:
@@ -75,7 +75,7 @@ class Events:
             self._release()
 
     def abandon(self) -> None:
-        """Ends it without writing."""
+        """Drops the pending and all later events."""
         with self._lock:
             self._closed = True
             self._waiting.clear()
@@ -84,10 +84,10 @@ class Events:
         self._release()
 
     def _release(self) -> None:
-        """Lets go of the stream: a program may keep the Call, and by it this."""
+        """Releases the stream, because a program may keep the Call, and thereby this object."""
         self._send = _nowhere
         self._writer = None
 
 
 async def _nowhere(**_: Any) -> None:
-    """Where events go once the stream has ended."""
+    """Replaces send after the end of the stream; it does nothing."""

@@ -1,4 +1,4 @@
-"""How a call ends without a result."""
+"""The errors that end a call."""
 
 import json
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from .encoding import encode, valid
 
 
 class DefinitionError(TypeError):
-    """A handler that cannot be served, found when it is defined."""
+    """A handler whose definition is invalid. It is raised when the handler is added."""
 
 
 class Reason(Enum):
-    """Why there is no result. For a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND as a result with
-    `isError`; all others are protocol errors."""
+    """The reason of a Failure. For a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND as a result with `isError`;
+    all others are protocol errors."""
 
     INVALID_ARGUMENT = common_pb2.FAILURE_REASON_INVALID_ARGUMENT
     NOT_FOUND = common_pb2.FAILURE_REASON_NOT_FOUND
@@ -45,7 +45,7 @@ class Failure(Exception):
         self.scopes = tuple(scopes)
 
     def proto(self) -> common_pb2.Failure:
-        """The failure as the contract has it."""
+        """The failure as a message of the contract."""
         message, reason, data = self.message, self.reason, ""
         if self.data is not None:
             try:
@@ -56,19 +56,19 @@ class Failure(Exception):
 
     @property
     def code(self) -> grpc.StatusCode:
-        """The status of RPCs that have no other way to say it."""
+        """The status for RPCs that cannot return a Failure."""
         return grpc.StatusCode[self.reason.name]
 
 
 def lacks_scopes(*scopes: str) -> Failure:
-    """A failure for a caller that lacks OAuth scopes; raise it."""
+    """Returns the failure of a caller that lacks OAuth scopes. Raise it."""
     needed = " ".join(scopes)
     message = f"this needs the scopes {needed}: get an access token that has them"
     return Failure(Reason.PERMISSION_DENIED, message, scopes=scopes)
 
 
 class Unanswered(Exception):
-    """A question that the user was shown and did not answer: Declined or Dismissed."""
+    """A question that the user did not answer: Declined or Dismissed."""
 
 
 class Declined(Unanswered):
@@ -95,7 +95,8 @@ class StatusError(Exception):
 
 
 def decode(what: str, text: str) -> Any:
-    """What a request has as JSON, none: {}. Failure INVALID_ARGUMENT when Python cannot read it, as a number of more than 4,300 digits."""
+    """Decodes the JSON of a request, {} if it is empty. Raises Failure INVALID_ARGUMENT if Python cannot decode it, such as a number of
+    more than 4,300 digits."""
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError) as e:
@@ -104,10 +105,10 @@ def decode(what: str, text: str) -> Any:
 
 
 def quote(name: str) -> str:
-    """A name from a request, bounded."""
+    """Returns a name from a request, shortened if it is long."""
     return json.dumps(name[:200], ensure_ascii=False)
 
 
 def not_found(uri: str) -> Failure:
-    """The failure of a read of what is not there."""
+    """Returns the failure of a read of a resource that does not exist."""
     return Failure(Reason.NOT_FOUND, f"there is no resource {quote(uri)}")

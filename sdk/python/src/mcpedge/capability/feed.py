@@ -9,7 +9,7 @@ import grpc
 from .failure import StatusError
 
 MAX_PENDING = 1024
-"""How many different URIs one watcher may lag behind; beyond it they become one event for the watched URI."""
+"""The maximum number of different pending URIs of one watcher. Beyond it they become one event for the watched URI."""
 
 
 class _Watcher:
@@ -23,7 +23,7 @@ class _Watcher:
         return uri == self.uri or (self.uri.endswith("/") and uri.startswith(self.uri))
 
     def tell(self) -> None:
-        """Wakes it, from any thread."""
+        """Wakes the watcher, from any thread."""
         try:
             self.loop.call_soon_threadsafe(self.wake.set)
         except RuntimeError:  # its loop has ended, and so has the watch
@@ -31,8 +31,8 @@ class _Watcher:
 
 
 class Feed:
-    """Notifies any number of watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks.
-    Every method may be called from any thread."""
+    """Notifies watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks. All methods may be called
+    from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -51,15 +51,15 @@ class Feed:
                     watcher.tell()
 
     def close(self) -> None:
-        """Ends every watch, for good."""
+        """Ends all watches. New ones fail."""
         with self._lock:
             self._closed = True
             for watcher in self._watchers:
                 watcher.tell()
 
     async def serve(self, uri: str, started: Callable[[], Awaitable[None]], send: Callable[[str], Awaitable[None]]) -> None:
-        """Runs one watcher's stream: started first, then one send per change, until the caller leaves (cancellation) or
-        the feed is closed (StatusError UNAVAILABLE)."""
+        """Runs one watcher's stream: calls started first, then send for each change, until the caller disconnects (cancellation) or the
+        feed is closed (StatusError UNAVAILABLE)."""
         watcher = _Watcher(uri)
         with self._lock:
             self._watchers.add(watcher)

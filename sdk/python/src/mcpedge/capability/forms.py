@@ -1,4 +1,4 @@
-"""Forms: what a user is asked to fill in, and what an answer is held to."""
+"""Forms: their schemas, and the validation of answers."""
 
 import json
 import re
@@ -15,22 +15,22 @@ from .failure import DefinitionError
 from .schema import Param, Untitled, described, is_model
 
 _FORMATS = (None, "email", "uri", "date", "date-time")
-"""Clients refuse a form with another."""
+"""The formats of forms. Clients refuse a form with another one."""
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
 
 @dataclass(frozen=True)
 class FormSpec:
-    """A form's schema, a flat JSON object of primitive properties, and how an answer is read. read raises ValueError when
-    an answer does not fit (pydantic's ValidationError is one)."""
+    """A form's schema, a flat JSON object of primitive properties, and the function that reads an answer. read raises ValueError if an
+    answer does not fit (pydantic's ValidationError is one)."""
 
     schema: str
     read: Callable[[str], Any]
 
 
 def form_of(form: Any, key: str) -> FormSpec:
-    """The form of a type: a model, a dataclass or a TypedDict, whose members are the form's, or a primitive type, whose
-    form has one member of the key's name. DefinitionError when it makes no flat form."""
+    """Returns the form of a type: of a model, a dataclass or a TypedDict with its members, or of a primitive type with one member named by
+    the key. Raises DefinitionError if the form would not be flat."""
     try:
         hash(form)
     except TypeError:
@@ -50,15 +50,14 @@ def _form_of(form: Any, key: str) -> FormSpec:
 
 
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
-    """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
+    """Returns the form of fields, each of a primitive type. Its answers are dicts. Raises DefinitionError as form_of does."""
     what = "the form of the fields " + ", ".join(fields)
     arguments = Arguments(what, {name: Param(type_) for name, type_ in fields.items()}, unknown="allow")
     return FormSpec(_flat(what, arguments.schema), arguments.read)
 
 
 def _flat(what: str, schema: dict[str, Any]) -> str:
-    """Prints a schema with its nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
-    enumerated strings."""
+    """Returns a schema without null types, as MCP permits it: strings, numbers, booleans and lists of enumerated strings."""
     properties = {}
     for name, member in schema.get("properties", {}).items():
         member = _resolved(member)
@@ -71,7 +70,7 @@ def _flat(what: str, schema: dict[str, Any]) -> str:
 
 
 def _unfillable(member: dict[str, Any]) -> str:
-    """Why no client can have a member filled in; empty if clients can."""
+    """Returns why no client can show a member, empty if clients can."""
     items = member.get("items", {})
     listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
     if member.get("type") not in _PRIMITIVES and not listed:
@@ -97,7 +96,7 @@ def _resolved(member: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    """Holds a text to a pattern. One that Python cannot compile, as of another dialect, holds nothing."""
+    """Validates a text by a pattern. A pattern that Python cannot compile, such as one of another dialect, accepts every text."""
     try:
         fits = not validator.is_type(instance, "string") or re.search(pattern, instance)
     except re.error:
@@ -110,7 +109,7 @@ _Validator: Any = vars(validators)["extend"](Draft202012Validator, {"pattern": _
 
 
 def raw_form(schema: str | dict[str, Any]) -> FormSpec:
-    """A form by its schema, sent as it is. Its answers are dicts that fit it, whatever their formats."""
+    """Returns the form of a schema, which is sent unchanged. Its answers are dicts that satisfy the schema, except for formats."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
     try:
         rules = json.loads(text)

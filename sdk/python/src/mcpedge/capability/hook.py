@@ -46,7 +46,8 @@ _deadline: contextvars.ContextVar[float] = contextvars.ContextVar("deadline", de
 
 
 class Deny(Exception):
-    """Denies what a hook checks; raise it. The client sees the reason, of at most 200 characters; it may be empty."""
+    """Denies the request, answer, result or entry that a hook checks. Raise it. The client sees the reason, of at most 200 characters; it
+    may be empty."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -54,23 +55,23 @@ class Deny(Exception):
 
 
 def remaining() -> float:
-    """For how many seconds the edge still waits for the function that calls it; math.inf if that has no deadline. A plain function that
-    takes long looks at it: nothing else ends it. An async one is cancelled."""
+    """Returns for how many seconds the edge still waits for the running function, math.inf without a deadline. Long plain functions must
+    check it, since they are not interrupted; an async one is cancelled."""
     return max(0.0, _deadline.get() - time.monotonic())
 
 
 class Hook:
-    """A hook server. Each of its functions changes its last argument in place, and returns None: what it leaves is passed. It raises Deny to
-    deny, and StatusError or any other exception if it cannot check: the edge then does what its setting `on-failure` says. Only the log of
-    the hook has what such an exception says. Functions are async, or plain, which run concurrently in threads. What has no function must not be
-    asked: the edge takes it for a failure."""
+    """A hook server. Each of its functions changes its last argument in place, and returns None to pass the changed value. It raises Deny
+    to deny, and StatusError or any other exception if it cannot check: the edge's setting `on-failure` then decides. The text of such an
+    exception is only in the log of the hook. Functions are async, or plain ones, which run concurrently in threads. If the edge asks for a
+    check without a function, it counts as a failure."""
 
     message_bytes = 20 << 20
-    """Bounds a message: that of an edge's backend by default, with room for the rest."""
+    """The maximum size of a message: the default of the edge for backends, and room for the rest."""
 
     def __init__(self, name: str, *, version: str = "", logger: logging.Logger | None = None, grace: float = 10, threads: int = 64) -> None:
-        """The name is in the log. logger is the hook's log; None means mcpedge.capability.hook. grace is for how many seconds running
-        checks may finish at the end. threads is how many plain functions run concurrently."""
+        """name is used in the log. logger is the hook's log; None means mcpedge.capability.hook. grace is how many seconds running checks
+        may take to finish at a shutdown. threads is the maximum number of plain functions that run concurrently."""
         self.info = Implementation(name=name, version=version)
         self.log = logger or logging.getLogger("mcpedge.capability.hook")
         self.grace = grace
@@ -79,16 +80,16 @@ class Hook:
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def request(self, function: F) -> F:
-        """Adds the check of requests, a function of the Call. It may change call.arguments_json; the rest of a Call is not changed."""
+        """Adds the check of requests, a function of the Call. It may change call.arguments_json only."""
         return self._define("request", function, 1)
 
     def answers(self, function: F) -> F:
-        """Adds the check of a client's answers to questions, a function of the Call and of the list of Answers, whose result_json it may
-        change."""
+        """Adds the check of a client's answers to questions, a function of the Call and of a list of Answers. It may change their
+        result_json."""
         return self._define("answers", function, 2)
 
     def result(self, function: F) -> F:
-        """Adds the check of what a backend has returned, a function of the Call and of the Outcome, which it may change."""
+        """Adds the check of results of backends, a function of the Call and of the Outcome. It may change the Outcome."""
         return self._define("result", function, 2)
 
     def entry(self, function: F) -> F:
@@ -106,20 +107,20 @@ class Hook:
         return function
 
     def add_to(self, on: grpc.aio.Server) -> Sequence[str]:
-        """Adds the contract's service to a gRPC server, and returns its name."""
+        """Adds the service of the contract to a gRPC server, and returns its name."""
         vars(hook_pb2_grpc)["add_HookServiceServicer_to_server"](_Service(self), on)  # it has no types
         return [s.full_name for s in hook_pb2.DESCRIPTOR.services_by_name.values()]
 
     def close(self) -> None:
-        """A hook has nothing that must end before its gRPC server."""
+        """Does nothing: a hook has no feeds to end before its gRPC server stops."""
 
     def run(self, argv: Sequence[str] | None = None) -> None:
-        """The rest of a program, as run of the package: with --listen and TLS by --tls-cert, --tls-key and --tls-client-ca, until
-        SIGTERM or SIGINT."""
+        """Runs a complete main program, as run of the package does: with --listen and TLS by --tls-cert, --tls-key and --tls-client-ca,
+        until SIGTERM or SIGINT."""
         run(cast(Server, self), argv)
 
     async def serve(self, address: str = LISTEN, **options: Any) -> None:
-        """Serves the hook in an event loop, as serve of the package, with its options."""
+        """Serves the hook in an event loop, as serve of the package does, with its options."""
         await serve(cast(Server, self), address, **options)
 
     async def check(self, point: str, *arguments: Any) -> None:
@@ -139,7 +140,7 @@ class Hook:
 
 
 class _Service:
-    """The contract's service. Its methods have the names of the RPCs."""
+    """The service of the contract. Its methods have the names of the RPCs."""
 
     def __init__(self, hook: Hook) -> None:
         self.hook = hook
@@ -182,7 +183,7 @@ class _Service:
         return out
 
     async def _verdict(self, context: Any, point: str, *arguments: Any) -> hook_pb2.Deny | None:
-        """Runs a check; None passes what it leaves. It ends the RPC with a status if the check fails."""
+        """Runs a check. Returns None if it passes, and the denial otherwise. Ends the RPC with a status if the check fails."""
         left = context.time_remaining()
         _deadline.set(math.inf if left is None else time.monotonic() + left)
         try:

@@ -20,16 +20,16 @@ METADATA = "mcp-identity"
 TYPE = "mcp-identity+jwt"
 ALGORITHMS = ("EdDSA", "ES256", "ES384", "RS256")
 SKEW = 30
-"""By how many seconds the clocks of the edge and of the service may differ."""
+"""The tolerated difference between the clocks of the edge and of the service, in seconds."""
 REFRESH = 300
-"""How often the keys are fetched while calls come, in seconds."""
+"""The interval at which keys are fetched again while calls arrive, in seconds."""
 AGAIN = 1
-"""The least seconds between two fetches because of a key that is not known, or because a fetch failed."""
+"""The minimum interval between two fetches because of an unknown key or a failed fetch, in seconds."""
 KEPT = 3600
-"""For how many seconds keys are used that cannot be fetched again."""
+"""How long keys are used if they cannot be fetched again, in seconds."""
 TIMEOUT = 5
 BYTES = 1 << 20
-"""Bounds a JWK Set."""
+"""The maximum size of a JWK Set, in bytes."""
 
 
 class Identities:
@@ -51,7 +51,7 @@ class Identities:
         self._refreshing: asyncio.Task[None] | None = None
 
     async def verify(self, metadata: Iterable[tuple[str, Any]] | None, call: str) -> Principal:
-        """Who makes the call of this id. metadata is gRPC's. StatusError when that is not certain."""
+        """Returns the caller of the call with this id. metadata is gRPC's. Raises StatusError if the identity cannot be verified."""
         sent = [value for name, value in metadata or () if name == METADATA]
         if len(sent) != 1:
             raise _refused(f"the call has {len(sent)} identities (metadata {METADATA}): have the edge sign one, with identity: signed of this backend")
@@ -77,8 +77,8 @@ class Identities:
         )
 
     async def _key(self, name: str) -> jwt.PyJWK:
-        """A key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
-        the last attempt is long ago: they may be withdrawn."""
+        """Returns the key with an id, and fetches the keys if it is unknown. Known keys are used while they are fetched again, unless the
+        last attempt is too long ago, because they may have been withdrawn."""
         age = monotonic() - self._fetched
         if name not in self._keys or age >= KEPT or monotonic() - self._tried >= 2 * REFRESH:
             await self._fetch()
@@ -92,7 +92,8 @@ class Identities:
         return self._keys[name]
 
     async def _fetch(self) -> None:
-        """Fetches the keys, unless that was tried a moment ago. All who need them wait for the same fetch, and none who leaves ends it."""
+        """Fetches the keys, unless that was tried a moment ago. Concurrent callers share one fetch, which the cancellation of a caller does
+        not end."""
         if self._fetching is None or self._fetching.done():
             if monotonic() - self._tried < AGAIN:
                 return
@@ -123,7 +124,7 @@ class Identities:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Who redirects could give keys of its own."""
+    """Refuses redirects, because their target could supply keys of its own."""
 
     def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:
         return None

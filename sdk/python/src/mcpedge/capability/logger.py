@@ -14,7 +14,7 @@ _PLAIN = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskN
 
 
 def call_logger(call: "CallBase", name: str) -> logging.Logger:
-    """A logger of its own, below no other, that costs nothing below the client's level."""
+    """Returns a logger without a parent. Messages below the client's level cost nothing."""
     wanted = [number for number, level in _LEVELS if call.wants_log(level)]
     logger = logging.Logger(name or "call", min(wanted, default=_OFF))
     logger.addHandler(_CallHandler(call, name))

@@ -1,4 +1,4 @@
-"""What a Server offers, for those who serve it."""
+"""The registered parts of a Server, for the code that serves them."""
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Offer:
-    """The parts of a Server, under the names of its options."""
+    """The registered parts of a Server, and its options."""
 
     info: Implementation
     log: logging.Logger
@@ -42,7 +42,7 @@ class Offer:
     updates: Feed = field(default_factory=Feed)
     cancels: dict[str, Callable[..., Any]] = field(default_factory=dict[str, Callable[..., Any]])
     yielded: Any = None
-    """What the lifespan yielded."""
+    """The value that the lifespan yielded."""
 
     def __post_init__(self) -> None:
         self.tools: Registry[ToolEntry] = Registry("tool", self.tool_feed)
@@ -52,20 +52,20 @@ class Offer:
         self.providers: Registry[Provided] = Registry("provider of", self.resource_feed)
 
     def provider(self, uri: str) -> Provided:
-        """The provider of a URI. Failure NOT_FOUND."""
+        """Returns the provider of a URI. Raises Failure NOT_FOUND if there is none."""
         fitting = [p for p in self.providers.all() if uri.startswith(p.prefix)]
         if not fitting:
             raise not_found(uri)
         return max(fitting, key=lambda p: len(p.prefix))
 
     def close(self) -> None:
-        """Ends all change feeds, for good."""
+        """Ends all change feeds. New ones fail."""
         for feed in (self.tool_feed, self.prompt_feed, self.resource_feed, self.updates):
             feed.close()
 
     @asynccontextmanager
     async def living(self) -> AsyncGenerator[None, None]:
-        """Runs the lifespan around what is served."""
+        """Enters the lifespan, and leaves it at the end."""
         if self.lifespan is None:
             yield
             return

@@ -45,7 +45,7 @@ _BLOCK: dict[str, tuple[str, ...]] = {
 
 
 def camel(name: str) -> str:
-    """The name of a member in MCP of that of an attribute in Python."""
+    """Returns the name in MCP of a Python attribute."""
     if name == "meta":
         return "_meta"
     first, *rest = name.split("_")
@@ -53,8 +53,8 @@ def camel(name: str) -> str:
 
 
 def members(value: Any) -> dict[str, Any] | None:
-    """The members of a dict, of a pydantic model or of a dataclass, under their names in MCP; None for other values. Members that are
-    None are left out of objects: they are the optional ones."""
+    """Returns the members of a dict, of a pydantic model or of a dataclass, by their names in MCP, and None for other values. Members of
+    objects that are None are omitted, because they are the optional ones."""
     if isinstance(value, dict):
         return value  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, BaseModel):
@@ -67,7 +67,7 @@ def members(value: Any) -> dict[str, Any] | None:
 
 
 def _names(cls: Any) -> set[str]:
-    """The names in MCP of what a class of objects has; empty for other types."""
+    """Returns the names in MCP of the members of a class, empty for other types."""
     if is_model(cls):
         return {camel(name) for name in cls.model_fields}
     if isinstance(cls, type) and get_origin(cls) is None and dataclasses.is_dataclass(cls):
@@ -76,17 +76,17 @@ def _names(cls: Any) -> set[str]:
 
 
 def _hints(cls: Any) -> dict[str, Any]:
-    """The annotations of a TypedDict; empty for other types."""
+    """Returns the annotations of a TypedDict, empty for other types."""
     return typing.get_type_hints(cls) if is_typeddict(cls) else {}
 
 
 def is_result_type(cls: Any) -> bool:
-    """Whether a class is one of results of tools."""
+    """Returns whether a class is a result of tools."""
     return {"content", "structuredContent"} <= _names(cls) <= {*RESULT, *_IGNORED}
 
 
 def is_content_type(cls: Any) -> bool:
-    """Whether a class is one of content: of this library, of MCP's blocks, or a helper of FastMCP as Image."""
+    """Returns whether a class is content: of this library, a block of MCP, or a helper of FastMCP such as Image."""
     if cls in _OWN or any(callable(getattr(cls, name, None)) for name in _HELPERS):
         return True
     names = _names(cls)
@@ -101,40 +101,40 @@ def is_content_type(cls: Any) -> bool:
 
 
 def is_message_type(cls: Any) -> bool:
-    """Whether a class is one of messages of a prompt."""
+    """Returns whether a class is a message of a prompt."""
     return _names(cls) == {"role", "content"}
 
 
 def is_prompt_type(cls: Any) -> bool:
-    """Whether a class is one of results of prompts."""
+    """Returns whether a class is a result of prompts."""
     return {"messages"} <= _names(cls) <= {"messages", "description", "_meta", *_IGNORED}
 
 
 def is_read_type(cls: Any) -> bool:
-    """Whether a class is one of results of reads."""
+    """Returns whether a class is a result of reads."""
     return {"contents"} <= _names(cls) <= {"contents", "_meta", *_IGNORED}
 
 
 def is_contents_type(cls: Any) -> bool:
-    """Whether a class is one of contents of resources."""
+    """Returns whether a class is contents of a resource."""
     names = _names(cls)
     return bool(names & {"text", "blob", "content"}) and names <= {"uri", "mimeType", "text", "blob", "content", "_meta"} and "mimeType" in names
 
 
 @dataclasses.dataclass(frozen=True)
 class Official:
-    """What converts the parts of a result. Each method raises Failure INTERNAL, which begins with owner, for what cannot be one."""
+    """Converts the parts of a result. Each method raises Failure INTERNAL, which begins with owner, if it cannot."""
 
     owner: str
-    """Who returned it, such as: tool greet."""
+    """The handler that returned the result, such as: tool greet."""
     value: str
-    """What to write when a value is meant."""
+    """The advice in errors for handlers that meant to return a value."""
 
     def fail(self, why: str) -> Failure:
         return Failure(Reason.INTERNAL, f"{self.owner} returned {why}")
 
     def whole(self, value: Any, result: str, known: Collection[str]) -> dict[str, Any]:
-        """The members of a result, of which each is known."""
+        """Returns the members of a result. Raises Failure if one is unknown."""
         has = dict(members(value) or {})
         kind = has.pop("resultType", "complete")
         if kind != "complete":
@@ -149,12 +149,12 @@ class Official:
         return has
 
     def fits(self, result: str, has: dict[str, Any], name: str, kind: str, type_: Any) -> None:
-        """Checks the type of a member, if it is there."""
+        """Checks the type of a member, if it is present."""
         if has.get(name) is not None and not isinstance(has[name], type_):
             raise self.fail(f'an object with "{name}", which in a result of {result} is {kind}: write that, or, for a value, {self.value}')
 
     def result(self, value: Any) -> Result:
-        """A result of a tool."""
+        """Converts a result of a tool."""
         if isinstance(value, Result):
             return value
         has = self.whole(value, "a tool", RESULT)
@@ -170,7 +170,7 @@ class Official:
         return Result(content, has.get("structuredContent"), bool(has.get("isError", False)), has.get("_meta"))
 
     def content(self, value: Any) -> Content | None:
-        """Content, as it is; None for what is none."""
+        """Converts content. Returns None for other values."""
         if isinstance(value, _OWN):
             return typing.cast(Content, value)
         if isinstance(value, str | bytes | int | float | list | type(None)):
@@ -203,7 +203,7 @@ class Official:
         return ResourceLink(uri=uri, name=self._text(has, "name", kind), size=has.get("size"), icons=icons, **texts, **said)
 
     def contents(self, value: Any) -> ResourceContents:
-        """Contents of a resource: those of MCP, or those of FastMCP, which have a str or bytes as `content`."""
+        """Converts contents of a resource: of MCP, or of FastMCP, which have a str or bytes as `content`."""
         if isinstance(value, ResourceContents):
             return value
         has = members(value)
@@ -218,7 +218,7 @@ class Official:
         return ResourceContents(str(has.get("uri", "")), str(has.get("mimeType", "")), text, data, has.get("_meta"))
 
     def read(self, value: Any) -> ReadResult:
-        """A result of a read."""
+        """Converts a result of a read."""
         if isinstance(value, ReadResult):
             return value
         has = self.whole(value, "a read", ("contents", "_meta"))
@@ -229,7 +229,7 @@ class Official:
         return ReadResult([self.contents(c) for c in has["contents"]], has.get("_meta"), cache)
 
     def prompt(self, value: Any) -> PromptResult:
-        """A result of a prompt."""
+        """Converts a result of a prompt."""
         if isinstance(value, PromptResult):
             return value
         has = self.whole(value, "a prompt", ("messages", "description", "_meta"))
@@ -237,7 +237,7 @@ class Official:
         return PromptResult([self.message(m) for m in has["messages"]], has.get("description") or "", has.get("_meta"))
 
     def message(self, value: Any) -> PromptMessage:
-        """A message of a prompt; a str is one of the user."""
+        """Converts a message of a prompt. A str is a message of the user."""
         if isinstance(value, str):
             return PromptMessage("user", TextContent(value))
         if isinstance(value, PromptMessage):

@@ -1,4 +1,4 @@
-"""Lists in pages."""
+"""Pages of lists."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from .failure import StatusError
 
 COUNT = 1000
 BYTES = 3 << 20
-"""Receivers default to messages of 4 MiB."""
+"""The maximum size of a page, since receivers accept messages of 4 MiB by default."""
 
 M = TypeVar("M", bound=Message)
 

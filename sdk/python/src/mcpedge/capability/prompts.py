@@ -21,9 +21,9 @@ from .types import PromptMessage, PromptResult
 from .wire import content_to_wire, json_text, role
 
 Suggestions = Sequence[str] | Callable[..., Any]
-"""Suggestions for an argument: fixed values, of which those go that begin with what was typed, or a function, also a lambda, which is
-called by place: with what was typed, then, if it has the parameters, with the arguments already chosen, a dict, and with the Call. It
-returns a list of str, and may be async."""
+"""Suggestions for an argument. Of fixed values those are suggested that begin with the typed text. A function, also a lambda, is called
+with positional arguments, as many as it has parameters: the typed text, the arguments already chosen (a dict), and the Call. It returns a
+list of str, and may be async."""
 _VALUE = 'return a str, a message("user", "…"), or a list of them'
 PromptEntry = Entry[prompts_pb2.Prompt]
 
@@ -36,7 +36,7 @@ class PromptOptions(Options, total=False):
 
 
 def _returned(type_: Any) -> bool:
-    """Whether a prompt can be made of an annotation."""
+    """Returns whether a prompt can be made of a value with this annotation."""
     if get_origin(type_) in (list, tuple):
         return all(_returned(a) for t in get_args(type_) if t is not ... for a in alternatives(t))
     dicts = type_ in (dict, Mapping) or get_origin(type_) in (dict, Mapping)
@@ -44,7 +44,7 @@ def _returned(type_: Any) -> bool:
 
 
 def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> PromptEntry:
-    """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
+    """Makes a prompt of a function. Raises DefinitionError with what is wrong and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _returned, "a text, messages, or a PromptResult")
     arguments = Arguments(f"{signature.name}: a parameter", signature.params, texts=True, unknown=options.get("unknown_arguments", "refuse"))
@@ -84,7 +84,7 @@ def _message(m: PromptMessage) -> prompts_pb2.PromptMessage:
 
 
 def completers_of(function: str, what: str, complete: Mapping[str, Suggestions], names: Sequence[str]) -> dict[str, Completer]:
-    """The completers by argument; DefinitionError when there is no such argument."""
+    """Returns the completers by argument. Raises DefinitionError for an unknown argument."""
     for argument in complete:
         if argument not in names:
             raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names) or 'none'}")
@@ -113,7 +113,8 @@ def _completer(what: str, argument: str, by: Suggestions) -> Completer:
 
 
 def _suggested(what: str, value: Any) -> list[str]:
-    """The suggestions that a function returned: an iterable of str, or a Completion of the official SDK. Failure INTERNAL for others."""
+    """Returns the suggestions in a function's result: an iterable of str, or a Completion of the official SDK. Raises Failure INTERNAL for
+    others."""
     official = Official(what, "return a list of str")
     awaited(official, value)
     has = members(value)
@@ -125,7 +126,7 @@ def _suggested(what: str, value: Any) -> list[str]:
 
 
 def _places(what: str, function: Callable[..., Any]) -> list[bool]:
-    """Of each parameter of a completer, whether it takes the Call."""
+    """Returns for each parameter of a completer whether it takes the Call."""
     params = inspect.signature(function).parameters.values()
     takes_call = [p.name == "call" or p.annotation in (Call, "Call", "AsyncCall") for p in params]
     places = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in params)

@@ -1,4 +1,4 @@
-"""Providers in their places."""
+"""Providers of dynamic resources, and their watches."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .rounds import Runner, Work, fail_plainly
 
 
 class Provided:
-    """A provider under its prefix, watched while anyone watches."""
+    """A provider with its prefix. It is watched while there are watchers."""
 
     def __init__(self, prefix: str, provider: ResourceProvider, runner: Runner, updated: Callable[[str], None], list_changed: Callable[[], None]) -> None:
         self.prefix = prefix
@@ -25,12 +25,13 @@ class Provided:
         self._stop: Callable[[], Any] | None = None
 
     async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """What a method of the provider returns. Failure and StatusError say how it failed."""
+        """Calls a method of the provider. Raises Failure or StatusError if it fails."""
         call = next((a for a in args if isinstance(a, CallBase)), Call(common_pb2.RequestContext()))
         return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).value
 
     async def acquire(self) -> None:
-        """Begins to watch for the first user. Each success needs one release. Who leaves meanwhile does not end what begins."""
+        """Begins to watch for the first watcher. Each successful call needs one release. A watcher that is cancelled meanwhile does not
+        stop the begin."""
         beginning = asyncio.ensure_future(self._acquire())
         try:
             await asyncio.shield(beginning)
@@ -50,7 +51,7 @@ class Provided:
             self._users += 1
 
     async def release(self) -> None:
-        """Stops after the last user. The log has what goes wrong then."""
+        """Stops watching after the last watcher. Errors are logged."""
         async with self._lock:
             self._users -= 1
             if self._users == 0 and self._stop is not None:

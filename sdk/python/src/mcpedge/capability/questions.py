@@ -1,4 +1,4 @@
-"""Questions to the client: what is asked under a key, and how its answer is read."""
+"""Questions to the client, and the decoding of answers."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,20 +18,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """Something to ask, under a key that is its own within the call. form, form_schema, open_url, sampling, list_roots and
-    raw_question make one; Call.ask_all asks several at once."""
+    """A question under a key, which is unique within the call. form, form_schema, open_url, sampling, list_roots and raw_question create
+    one; Call.ask_all asks several at once."""
 
     request: InputRequest
     read: Callable[[InputResponse], T]
-    """The answer; Declined and Dismissed are the user's, another ValueError says that it does not fit."""
+    """Decodes the answer. Raises Declined or Dismissed for such answers of the user, and another ValueError for an invalid answer."""
 
     @property
     def key(self) -> str:
-        """The key under which it is asked."""
+        """The key of the question."""
         return self.request.key
 
     def fits(self, response: InputResponse) -> bool:
-        """Whether an answer is one to this question."""
+        """Returns whether an answer is valid for this question."""
         try:
             self.read(response)
         except Unanswered:
@@ -47,10 +47,10 @@ class ElicitResult:
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, Any]
-    """The filled in form; empty unless accepted."""
+    """The completed form, empty unless the action is accept."""
 
     def accepted(self) -> dict[str, Any]:
-        """The content; Declined or Dismissed when the user did not accept."""
+        """Returns the content. Raises Declined or Dismissed if the user did not accept."""
         if self.action == "accept":
             return self.content
         raise Declined() if self.action == "decline" else Dismissed()
@@ -63,7 +63,7 @@ def form(key: str, message: str, form: Any, /) -> Question[Any]: ...
 @overload
 def form(key: str, message: str, /, **fields: Any) -> Question[dict[str, Any]]: ...
 def form(key: str, message: str, form: Any = None, /, **fields: Any) -> Question[Any]:
-    """The question of Call.ask."""
+    """Returns the question of Call.ask."""
     if (form is None) == (not fields):
         raise DefinitionError(f"the question {key!r}: give either the form's type, or its fields as name=type")
     spec = fields_of(fields) if fields else form_of(form, key)
@@ -71,7 +71,7 @@ def form(key: str, message: str, form: Any = None, /, **fields: Any) -> Question
 
 
 def form_schema(key: str, message: str, schema: str | dict[str, Any]) -> Question[ElicitResult]:
-    """The question of Call.ask_form."""
+    """Returns the question of Call.ask_form."""
     spec = raw_form(schema)
 
     def read(response: InputResponse) -> ElicitResult:
@@ -86,7 +86,7 @@ def form_schema(key: str, message: str, schema: str | dict[str, Any]) -> Questio
 
 
 def open_url(key: str, message: str, url: str) -> Question[None]:
-    """The question of Call.ask_url."""
+    """Returns the question of Call.ask_url."""
     request = InputRequest(key=key, elicit_url=input_pb2.ElicitUrl(message=message, url=url))
 
     def read(response: InputResponse) -> None:
@@ -96,7 +96,7 @@ def open_url(key: str, message: str, url: str) -> Question[None]:
 
 
 def sampling(key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> Question[SamplingResult]:
-    """The question of Call.sample."""
+    """Returns the question of Call.sample."""
     if isinstance(request, str):
         request = [SamplingMessage("user", request)]
     if not isinstance(request, SamplingRequest):
@@ -111,7 +111,7 @@ def sampling(key: str, request: SamplingRequest | str | Sequence[SamplingMessage
 
 
 def list_roots(key: str) -> Question[list[Root]]:
-    """The question of Call.roots."""
+    """Returns the question of Call.roots."""
 
     def read(response: InputResponse) -> list[Root]:
         if not response.HasField("list_roots"):
@@ -122,7 +122,8 @@ def list_roots(key: str) -> Question[list[Root]]:
 
 
 def raw_question(key: str, request: dict[str, Any]) -> Question[Any]:
-    """Any other request that the client may know: an object with `method` and `params`. The answer is the client's result."""
+    """Returns the question of another request that the client may support: an object with `method` and `params`. The answer is the client's
+    result."""
     return Question(InputRequest(key=key, raw_json=json.dumps(request)), lambda response: decode("the answer", response.raw_json))
 
 
@@ -131,7 +132,7 @@ def _form_request(key: str, message: str, spec: FormSpec) -> InputRequest:
 
 
 def _content(response: InputResponse) -> str:
-    """What the user filled in."""
+    """Returns the form that the user completed, as JSON."""
     action = response.elicit.action
     if action == input_pb2.ELICIT_ACTION_DECLINE:
         raise Declined()

@@ -13,23 +13,23 @@ from .rounds import Work
 E = TypeVar("E")
 L = TypeVar("L")
 Completer = Callable[[str, dict[str, str], CallBase], Work]
-"""Of what was typed, and of the arguments already chosen."""
+"""Returns the work of a completion, for the typed text, the arguments already chosen, and the call."""
 
 
 @dataclass(frozen=True)
 class Entry(Generic[L]):
-    """Something as it is listed, and what a request of it has to do."""
+    """A tool, resource or prompt: its entry in a list, and the work of a request."""
 
     key: str
-    """Its name, its URI or its URI template."""
+    """Its name, URI or URI template."""
     listed: L
     work: Callable[[Any, CallBase], Work]
-    """Of what the request brings: arguments, or a URI. It raises Failure when they do not fit."""
+    """Returns the work of a request, for its arguments or URI. Raises Failure if they are invalid."""
     completers: dict[str, Completer] = field(default_factory=dict[str, Completer])
 
 
 class Registry(Generic[E]):
-    """Readers get a snapshot; every change is published. Safe for concurrent use."""
+    """Entries by key. Readers get a snapshot, and every change is published. Safe for concurrent use."""
 
     def __init__(self, kind: str, changes: Feed) -> None:
         self.kind = kind
@@ -38,7 +38,7 @@ class Registry(Generic[E]):
         self._entries: dict[str, E] = {}
 
     def add(self, key: str, entry: E, function: str) -> None:
-        """DefinitionError for the function's name when the key is taken."""
+        """Adds an entry. Raises DefinitionError with the function's name if the key exists."""
         with self._lock:
             if key in self._entries:
                 raise DefinitionError(f"{function}: there is a {self.kind} {key!r} already; give this one another name, or remove that one first")
@@ -46,7 +46,7 @@ class Registry(Generic[E]):
         self._changes.publish()
 
     def remove(self, key: str) -> bool:
-        """Whether there was such an entry."""
+        """Removes an entry, and returns whether it existed."""
         with self._lock:
             if key not in self._entries:
                 return False
@@ -58,7 +58,7 @@ class Registry(Generic[E]):
         return self._entries.get(key)
 
     def find(self, key: str) -> E:
-        """Failure NOT_FOUND when there is none."""
+        """Returns an entry. Raises Failure NOT_FOUND if there is none."""
         if key not in self._entries:
             raise Failure(Reason.NOT_FOUND, f"there is no {self.kind} {quote(key)}")
         return self._entries[key]

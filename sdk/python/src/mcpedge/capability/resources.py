@@ -31,11 +31,11 @@ BINARY = ("application/octet-stream", "application/pdf", "application/zip", "app
 @dataclass(frozen=True)
 class ResourceEntry(Entry[content_pb2.Resource | resources_pb2.ResourceTemplate]):
     template: Template | None = field(kw_only=True)
-    """None: the entry is a single resource."""
+    """The URI template, None for a single resource."""
 
 
 class ResourceOptions(Options, total=False):
-    """The options of Server.resource. size, in bytes, is of a resource alone, complete of a template."""
+    """The options of Server.resource. size, in bytes, applies to a single resource, complete to a template."""
 
     mime_type: str
     size: int
@@ -44,15 +44,15 @@ class ResourceOptions(Options, total=False):
 
 
 def _returned(type_: Any) -> bool:
-    """Whether contents can be made of an annotation."""
+    """Returns whether contents can be made of a value with this annotation."""
     if get_origin(type_) in (list, tuple):
         return all(a in (str, bytes) or is_contents_type(a) for t in get_args(type_) if t is not ... for a in alternatives(t))
     return type_ in (str, bytes, None, type(None)) or is_contents_type(type_) or is_read_type(type_)
 
 
 def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry:
-    """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
-    wrong, and what to do."""
+    """Makes a resource of a function, or a resource template if the URI has braces. Raises DefinitionError with what is wrong and what to
+    do."""
     signature = signature_of(function, Call)
     check_returns(signature, _returned, _SAY)
     if not urlsplit(uri).scheme:
@@ -86,7 +86,7 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
 
 
 def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:
-    """What a read has to do whose function returns a text, bytes, contents or nothing."""
+    """Returns the work of a read whose function returns a text, bytes, contents or None."""
 
     def plain(error: Exception) -> Any:
         if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
@@ -99,7 +99,7 @@ def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: t
 
 
 def _read_result(uri: str, mime_type: str, value: Any) -> resources_pb2.ReadResourceResult:
-    """The answer to a read, complete: bytes are text when they are UTF-8 and the MIME type does not deny it."""
+    """Returns the result of a read. Bytes become text if they are UTF-8 and the MIME type permits it."""
     official = Official(f"the read of {quote(uri)}", f"return {_SAY}")
     awaited(official, value)
     has = members(value)
@@ -125,7 +125,7 @@ def _contents(official: Official, uri: str, mime_type: str, part: Any) -> conten
 
 
 def of_bytes(data: bytes, mime_type: str) -> ResourceContents:
-    """Contents of bytes."""
+    """Returns contents of bytes."""
     kind = mime_type.partition("/")[0]
     denied = mime_type in BINARY or (kind in ("image", "audio", "video", "font") and not mime_type.endswith(("+xml", "+json")))
     try:
@@ -152,17 +152,16 @@ class ResourceWatcher(ResourceProvider):
     Server.resources_changed instead."""
 
     def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
-        """Begins to watch and returns a function that stops it. Until then it calls updated with every URI that changed,
-        and list_changed if the result of list changes, from any thread. At most one watch runs at a time, while there are
-        watchers."""
+        """Begins to watch, and returns a function that stops it. Until then it calls updated with every changed URI, and list_changed if
+        the result of list changes, from any thread. At most one watch runs at a time, while there are watchers."""
         raise NotImplementedError
 
 
 class SkillProvider(ResourceProvider):
-    """A provider some of whose resources are the files of skills. MCP: the extension io.modelcontextprotocol/skills."""
+    """A provider of skills: some of its resources are the files of skills. MCP: the extension io.modelcontextprotocol/skills."""
 
     def skills(self) -> Any:
-        """The skills, in a stable order; it may leave some out."""
+        """Returns the skills, in a stable order. It may omit some."""
         return []
 
     def skill(self, call: Call, uri: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a tool's handler returns as a result of the contract."""
+"""Converts the values that tools return into results of the contract."""
 
 import inspect
 import types
@@ -33,13 +33,13 @@ def _class(value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def _is_result(cls: Hashable) -> bool:
-    """Whether a class is one of results; classes are few, and values many."""
+    """Returns whether a class is a result. Cached, since classes are few."""
     return is_result_type(cls)
 
 
 def finisher(function: str, tool: str, returns: Any, output: Any) -> tuple[Finish, dict[str, Any] | None]:
-    """What makes a result of a returned value, chosen once by the annotation, and the schema of the structured content; None:
-    there is none. DefinitionError for an annotation of which no result can be made."""
+    """Returns the function that converts returned values, chosen once by the annotation, and the schema of the structured content, None if
+    there is none. Raises DefinitionError for an annotation without results."""
     official = Official(f"tool {tool}", _VALUE)
     if _unschemed(returns):
         if output is None:
@@ -87,7 +87,7 @@ def _typed(what: str, type_: Any) -> tuple[TypeAdapter[Any], dict[str, Any]]:
 
 
 def _dumped(official: Official, typed: TypeAdapter[Any], value: Any) -> Any:
-    """The JSON of a value that fits the output schema. Failure INTERNAL for one that does not."""
+    """Returns the JSON of a value that fits the output schema. Raises Failure INTERNAL otherwise."""
     try:
         return typed.dump_python(typed.validate_python(value), mode="json", by_alias=True, warnings="error")
     except ValidationError as e:
@@ -100,13 +100,13 @@ def _dumped(official: Official, typed: TypeAdapter[Any], value: Any) -> Any:
 
 
 def _properties(schema: Mapping[str, Any]) -> list[str]:
-    """The names of the members that a schema has, in any of its branches."""
+    """Returns the names of a schema's members, in any of its branches."""
     branches = [b for keyword in ("anyOf", "oneOf", "allOf") for b in schema.get(keyword, ())]
     return [*schema.get("properties", {}), *(name for b in branches for name in _properties(b))]
 
 
 def _has(value: Any, declared: set[str]) -> bool:
-    """Whether a dict is meant as a result of MCP: it has a member of one that its schema does not have."""
+    """Returns whether a dict looks like a result of MCP: it has a member of a result that its schema does not have."""
     return any(name in value and name not in declared for name in RESULT)
 
 
@@ -116,13 +116,13 @@ def _is_block(value: Any) -> bool:
 
 
 def _unschemed(returns: Any) -> bool:
-    """Whether a value of this annotation is content or a complete result, or says itself what it is: there is no schema then."""
+    """Returns whether values with this annotation are content, complete results, or converted by their type, which have no schema."""
     open_ = (None, type(None), str, Any, object, Result, list, tuple, dict, Mapping)
     return all(t in open_ or is_result_type(t) or is_content_type(t) or _listed(t) or _of_anything(t) for t in alternatives(returns))
 
 
 def _others(returns: Any) -> tuple[bool, bool]:
-    """Whether a value of this annotation may be None, and whether it may be what is neither text nor content."""
+    """Returns whether a value with this annotation may be None, and whether it may be other than text and content."""
     of = alternatives(returns)
     anything = any(t in (Any, object, list, tuple, dict, Mapping) or _of_anything(t) or _listed(t) for t in of)
     return anything or None in of or type(None) in of, anything
@@ -133,7 +133,7 @@ def _of_anything(type_: Any) -> bool:
 
 
 def _listed(type_: Any) -> bool:
-    """Whether a type is a list of content, or of anything."""
+    """Returns whether a type is a list of content, or of anything."""
     if get_origin(type_) not in _LISTS:
         return False
     of = [a for t in get_args(type_) if t is not ... for a in alternatives(t)]
@@ -145,13 +145,13 @@ def _content_only(of: list[Any]) -> bool:
 
 
 def _lists_content(returns: Any) -> bool:
-    """Whether a list that is returned is one of content, also if it is empty."""
+    """Returns whether a returned list is a list of content, also if it is empty."""
     lists = [t for t in alternatives(returns) if get_origin(t) in _LISTS]
     return bool(lists) and all(_content_only([a for m in get_args(t) if m is not ... for a in alternatives(m)]) for t in lists)
 
 
 def awaited(official: Official, value: Any) -> None:
-    """Failure for a coroutine among what was returned: nothing has run it."""
+    """Raises Failure if a returned value contains a coroutine, which was not awaited."""
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
@@ -159,8 +159,8 @@ def awaited(official: Official, value: Any) -> None:
 
 
 def by_value(official: Official, value: Any, *, listed: bool = False, others: tuple[bool, bool] = (True, True)) -> tools_pb2.CallToolResult:
-    """The result of a value by what it is. listed: a list is one of content. others: whether it may be None, and what is neither text nor
-    content."""
+    """Converts a value by its type. listed means that a list is one of content. others says whether the value may be None, and whether it
+    may be other than text and content."""
     may_be_none, anything = others
     if value is None and may_be_none:
         return tools_pb2.CallToolResult()
@@ -190,7 +190,7 @@ def by_value(official: Official, value: Any, *, listed: bool = False, others: tu
 
 
 def to_wire(result: Result) -> tools_pb2.CallToolResult:
-    """A result as the contract has it. Failure INTERNAL for what cannot be one."""
+    """Returns a result as a message of the contract. Raises Failure INTERNAL if it is invalid."""
     return tools_pb2.CallToolResult(
         content=[content_to_wire(c) for c in result.content],
         structured_content_json="" if result.structured_content is None else json_text("the result", result.structured_content),
@@ -200,12 +200,12 @@ def to_wire(result: Result) -> tools_pb2.CallToolResult:
 
 
 def from_wire(result: tools_pb2.CallToolResult) -> Result:
-    """A result of the contract."""
+    """Returns a message of the contract as a result."""
     structured = decode("structured content", result.structured_content_json) if result.structured_content_json else None
     meta = decode("_meta", result.meta_json) if result.meta_json else None
     return Result([content_from_wire(c) for c in result.content], structured, result.is_error, meta)
 
 
 def error(message: str) -> tools_pb2.CallToolResult:
-    """A failure that the model sees."""
+    """Returns a result with `isError`."""
     return to_wire(Result([text(message)], is_error=True))

@@ -1,4 +1,4 @@
-"""Runs a handler for one round, and sorts how it ended."""
+"""Runs a handler for one round, and classifies its end."""
 
 import asyncio
 import builtins
@@ -25,8 +25,8 @@ FAULTS = frozenset(
     for e in vars(builtins).values()
     if isinstance(e, type) and issubclass(e, Exception) and e not in (Exception, RuntimeError) and not issubclass(e, _OF_DATA)
 )
-"""The exceptions of Python itself that are about the code, and not about its data: TypeError, NameError, AttributeError … Raised by a
-handler, they end its call with INTERNAL, and only the log has what they say; a subclass of one's own is no fault."""
+"""The exceptions of Python that indicate faults of the code, not of its data: TypeError, NameError, AttributeError and others. If a handler
+raises one, its call ends with INTERNAL, and only the log has the message. Subclasses of the program's own are not faults."""
 _PLAIN_NAMES = (Exception, ValueError, RuntimeError)
 
 _GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
@@ -34,39 +34,39 @@ _GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
 
 @dataclass(frozen=True)
 class Work:
-    """What a round has to do."""
+    """The work of a round."""
 
     what: str
     """The name of the work in logs and faults, such as tool greet."""
     function: Callable[..., Any]
     finish: Callable[[Any], Any]
-    """Makes the result of what the function returned. It may raise Failure."""
+    """Converts the value that the function returned. It may raise Failure."""
     plain: Callable[[Exception], Any]
-    """Makes a result of an exception that says nothing of its kind, or raises Failure."""
+    """Converts an exception without a reason into a result, or raises Failure."""
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     not_found: Callable[[str], Any] | None = None
-    """Makes a result of NOT_FOUND that the function raised, by its message; None: it is the round's failure."""
+    """Converts the message of a NOT_FOUND that the function raised into a result. None means that it ends the round as a Failure."""
     is_async: bool | None = None
-    """Whether the function is one that makes coroutines, where its definition has found that out."""
+    """Whether the function is a coroutine function, None if unknown."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a round ended; the kinds are those of the contract's streams."""
+    """The end of a round. The kinds are those of the contract's streams."""
 
     kind: Literal["result", "input_required", "failure"]
     value: Any
 
 
 def fail_plainly(error: Exception) -> Any:
-    """How reads, prompts and lists take an exception that says nothing of its kind."""
+    """Converts an exception without a reason for reads, prompts and lists: raises Failure INTERNAL."""
     raise Failure(Reason.INTERNAL, shown(error))
 
 
 def shown(error: Exception) -> str:
-    """What is shown of an exception: its text, after the name of its class where it is one of Python's whose text says little alone, as
-    that of a KeyError."""
+    """Returns the message of an exception. For exceptions of Python whose message says little, such as KeyError, it begins with the class
+    name."""
     name, text = type(error).__name__, str(error)
     plain = type(error) in _PLAIN_NAMES or isinstance(error, OSError) or type(error).__module__ != "builtins"
     return (text if plain else f"{name}: {text}") if text else name
@@ -81,14 +81,14 @@ class Runner:
     """Runs handlers: async ones in the loop, plain ones in threads."""
 
     def __init__(self, log: logging.Logger, threads: int, *, mask_errors: bool = False) -> None:
-        """mask_errors hides exceptions without a reason as faults are hidden."""
+        """mask_errors hides exceptions without a reason in the same way as faults."""
         self.log = log
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
         self._mask = mask_errors
         self._jobs: dict[Future[Any], str] = {}
 
     def start(self, what: str, function: Callable[..., Any], *args: Any) -> "asyncio.Future[Any]":
-        """Runs a plain handler in a thread. what names it where it does not end."""
+        """Runs a plain handler in a thread. what names it in the log if it does not end."""
         job = self._pool.submit(contextvars.copy_context().run, function, *args)
         self._jobs[job] = what
         job.add_done_callback(self._forget)
@@ -98,15 +98,15 @@ class Runner:
         self._jobs.pop(job, None)
 
     def end(self, seconds: float) -> list[str]:
-        """Starts no handler any more, and waits for those that run, also those whose callers have left. It returns the names of the ones
-        that still run then."""
+        """Starts no more handlers, and waits for the running ones, also those whose callers disconnected. Returns the names of those that
+        still run after the time."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         jobs = self._jobs.copy()
         return sorted({jobs[job] for job in wait(jobs, seconds).not_done})
 
     async def run(self, work: Work, call: CallBase, answers: Answers | None = None) -> Outcome:
-        """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
-        and CancelledError is the caller's leaving."""
+        """Runs one round; without answers, work that cannot ask. Raises Failure for a failed call, StatusError for the status of the RPC,
+        and CancelledError if the caller disconnects."""
         got = await self._invoke(work, call)
         error = _ungrouped(got.error) if isinstance(got, _Raised) else None
         try:
@@ -128,7 +128,7 @@ class Runner:
             raise Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service") from e
 
     def _sorted(self, work: Work, error: BaseException) -> Any:
-        """The result of an exception that is no fault, where it has one."""
+        """Returns the result of an exception that has one. Faults have none."""
         if isinstance(error, grpc.RpcError) and isinstance(code := getattr(error, "code", str)(), grpc.StatusCode):
             error = StatusError(code, getattr(error, "details", str)() or "")
         if work.not_found is not None and isinstance(error, Failure | StatusError) and error.code is grpc.StatusCode.NOT_FOUND:
@@ -146,7 +146,7 @@ class Runner:
         return work.plain(error)
 
     async def _invoke(self, work: Work, call: CallBase) -> Any:
-        """What the function returned, or _Raised."""
+        """Returns the value that the function returned, or _Raised."""
         if is_coroutine_function(work.function) if work.is_async is None else work.is_async:
             return await _ended(asyncio.ensure_future(_caught_async(lambda: work.function(*work.args, **work.kwargs))), call)
         got = await _ended(self.start(work.what, _caught, work), call)
@@ -155,7 +155,7 @@ class Runner:
 
 
 async def _ended(task: "asyncio.Future[Any]", call: CallBase) -> Any:
-    """The result of a handler's task. If the caller leaves, the task is cancelled, and the call is marked as ended."""
+    """Returns the result of a handler's task. If the caller disconnects, the task is cancelled, and the call is marked as ended."""
     try:
         await asyncio.wait([task])
     except asyncio.CancelledError:
@@ -168,26 +168,26 @@ async def _ended(task: "asyncio.Future[Any]", call: CallBase) -> Any:
 
 
 def _check_awaited(call: CallBase) -> None:
-    """Failure if the handler did not await something, unless something that it awaited was refused: then it may leave the rest."""
+    """Raises Failure if the handler did not await something. If something that it awaited was refused, it need not await the rest."""
     left = next((a for a in call.asked if not a.awaited), None)
     if left is not None and not any(a.refused for a in call.asked):
         raise Failure(Reason.INTERNAL, f"{left.what} was not awaited: write await before the call, as in: await call.ask(…)")
 
 
 def _is_fault(error: BaseException) -> bool:
-    """Whether an exception is a fault of the program."""
+    """Returns whether an exception is a fault of the program."""
     return type(error) in FAULTS or isinstance(error, DefinitionError) or not isinstance(error, Exception | Unwound)
 
 
 def _ungrouped(error: BaseException) -> BaseException:
-    """The first member of a group of exceptions without a fault in it, as a TaskGroup raises one; else the exception itself."""
+    """Returns the first member of an exception group without faults, such as that of a TaskGroup; otherwise the exception itself."""
     group: Any = error
     members = [_ungrouped(e) for e in group.exceptions] if isinstance(group, _GROUP) else []
     return members[0] if members and not any(map(_is_fault, members)) else error
 
 
 def _required(answers: Answers, requests: Sequence[input_pb2.InputRequest], ending: InputRequired) -> Outcome:
-    """The outcome that asks for what is missing, with everything needed to go on."""
+    """Returns the outcome that asks for the missing answers, with the state for the next round."""
     if ending.state is not None:
         answers.state = ending.state
     after = duration(ending.retry_after) if ending.retry_after > 0 else None
@@ -200,7 +200,7 @@ def _required(answers: Answers, requests: Sequence[input_pb2.InputRequest], endi
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
-    """Whether calling it makes a coroutine."""
+    """Returns whether calling the function returns a coroutine."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 

@@ -1,4 +1,4 @@
-"""One call of an RPC of the contract, and how it is answered."""
+"""RPCs of the contract: their requests and responses."""
 
 import asyncio
 import math
@@ -31,8 +31,8 @@ MAX_SUGGESTIONS = 100
 
 
 def handler(server: Offer, method: MethodDescriptor, answer: Callable[["Rpc"], Awaitable[Any]]) -> Any:
-    """gRPC's handler of an RPC, which answer answers. The RPC ends with a StatusError of answer, with the status of a Failure, and
-    with INTERNAL for whatever else, which the log has."""
+    """Returns gRPC's handler of an RPC, which calls answer. A StatusError of answer and the status of a Failure end the RPC; any other
+    exception is logged and ends it with INTERNAL."""
     request_type, response_type = GetMessageClass(method.input_type), GetMessageClass(method.output_type)
 
     async def serve(request: Any, context: Any) -> Any:
@@ -51,10 +51,10 @@ def handler(server: Offer, method: MethodDescriptor, answer: Callable[["Rpc"], A
 
 
 class Rpc:
-    """What an RPC of any kind is answered with."""
+    """One RPC, with the methods by which services answer it."""
 
     def __init__(self, server: Offer, method: MethodDescriptor, response: Callable[..., Any], request: Any, context: Any) -> None:
-        """response makes a response of its fields; context is gRPC's."""
+        """response creates a response from its fields; context is gRPC's."""
         self.response = response
         self.request = request
         self._server = server
@@ -62,14 +62,14 @@ class Rpc:
         self._context = context
 
     async def send(self, **message: Any) -> None:
-        """Sends a message of the response's stream. CancelledError when the caller has left meanwhile."""
+        """Sends a message on the response's stream. Raises CancelledError if the caller has disconnected."""
         try:
             await self._context.write(self.response(**message))
         except (grpc.aio.InternalError, grpc.aio.UsageError) as e:
             raise asyncio.CancelledError("the caller has left") from e
 
     async def call(self, events: Events | None = None, answers: Answers | None = None, *, work: bool = True) -> Call:
-        """The Call of the request, whose caller is verified where it is work and the server wants that."""
+        """Returns the Call of the request. With work the caller is verified, if the server requires it."""
         context = self.request.context
         if work and self._server.identity is not None:
             verified = await self._server.identity.verify(self._context.invocation_metadata(), context.call_id)
@@ -109,7 +109,7 @@ class Rpc:
         return self.response(values=values[:MAX_SUGGESTIONS], total=len(values), has_more=len(values) > MAX_SUGGESTIONS)
 
     def listed(self, key: str, entries: Sequence[Any]) -> Any:
-        """The page of a list that the request wants. key is what its entries are known by; they are the response's first field."""
+        """Returns the requested page of a list. key is the field that identifies entries; entries are the response's first field."""
         size = getattr(self.request, "page_size", 0)  # that of a directory has none
         shown, rest = page(entries, attrgetter(key), self.request.page_token, size)
         fields = self._method.output_type.fields
@@ -124,7 +124,7 @@ class Rpc:
         uri: str = "",
         changed: Callable[[str], dict[str, Any]] = lambda uri: {"changed": tools_pb2.ListChanged()},
     ) -> None:
-        """Serves a feed of changes. It watches the providers with a matching prefix meanwhile."""
+        """Serves a feed of changes. Meanwhile it watches the providers with a matching prefix."""
         held: list[Provided] = []
 
         async def tell(**event: Any) -> None:

@@ -1,4 +1,4 @@
-"""JSON Schemas of Python types, and values by them. pydantic makes both."""
+"""JSON Schemas of Python types, and conversion of values, by pydantic."""
 
 import inspect
 import json
@@ -22,7 +22,7 @@ from .wire import to_wire
 
 
 class Untitled(GenerateJsonSchema):
-    """Leaves out the titles that pydantic makes of the names of fields."""
+    """Omits the titles that pydantic derives from the names of fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -31,7 +31,8 @@ class Untitled(GenerateJsonSchema):
 def described(
     what: str, make: Callable[[], Any], mode: JsonSchemaMode = "validation", generator: type[GenerateJsonSchema] = Untitled
 ) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    """What reads or writes the type that make makes, and its schema. DefinitionError with the subject when it has none."""
+    """Returns the adapter of a type that make returns, and its schema. Raises DefinitionError, which begins with the subject, if it has
+    none."""
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(make())
         schema = adapter.json_schema(mode=mode, schema_generator=generator)
@@ -46,7 +47,7 @@ def described(
 
 
 def _has_bytes(schema: Any) -> bool:
-    """Whether a schema has bytes that are read and written as if they were UTF-8."""
+    """Returns whether a schema contains bytes that would be read and written as UTF-8."""
     if isinstance(schema, list):
         return any(map(_has_bytes, many(schema)))
     if not isinstance(schema, dict):
@@ -56,8 +57,7 @@ def _has_bytes(schema: Any) -> bool:
 
 
 def inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
-    """A schema with its references written out, for those who take none. Inside itself, an object is any object, and what else refers to itself
-    is anything."""
+    """Returns a schema without references. A recursive object is any object inside itself, and another recursive type is any value."""
     if isinstance(schema, list):
         return [inlined(item, definitions, within) for item in many(schema)]
     if not isinstance(schema, dict):
@@ -79,11 +79,11 @@ class Param:
 
     type: Any
     default: Any = ...
-    """...: there is none."""
+    """The default; ... if there is none."""
     description: str = ""
 
     def field(self, name: str) -> tuple[Any, Any]:
-        """The field of a model with the name and the description, unless a Field of its own says otherwise."""
+        """Returns the field for a model, with the name and the description, which a Field of the parameter overrides."""
         metadata = getattr(self.type, "__metadata__", ())
         said = [m for m in (*metadata, self.default) if isinstance(m, FieldInfo)]
         given: dict[str, Any] = {}
@@ -97,20 +97,21 @@ class Param:
 
 @dataclass(frozen=True)
 class Signature:
-    """What is known of a handler by its definition."""
+    """The signature of a handler."""
 
     function: Callable[..., Any]
     name: str
     doc: str
-    """The docstring without what it says of parameters."""
+    """The docstring without the descriptions of parameters."""
     params: dict[str, Param]
-    """The parameters by their names, but for the call's."""
+    """The parameters by name, without the Call."""
     call: str | None
-    """The parameter that takes the Call; None: there is none."""
+    """The name of the parameter that receives the Call, None if there is none."""
     returns: Any
 
     def listed(self, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-        """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name, or an option that is not known."""
+        """Returns the options and the description of the function, as fields of the contract's lists. Raises DefinitionError if it has no
+        name, or if an option is unknown."""
         for option in options:
             if option not in known:
                 say = _ELSEWHERE.get(option) or f"known are {', '.join(sorted(known))}"
@@ -127,7 +128,7 @@ class Signature:
         return {"description": self.doc, **said, "name": name, "meta_json": meta}
 
     def arguments(self, values: Mapping[str, Any], call: Any) -> dict[str, Any]:
-        """What the function is called with: these values, and the Call if it takes one."""
+        """Returns the arguments for a call of the function: the values, and the Call if it has a parameter for it."""
         return {**values, self.call: call} if self.call else dict(values)
 
 
@@ -138,7 +139,7 @@ _ELSEWHERE = {
     "task": 'write tasks=Tasks("optional")',
     "uri": "the URI is the first argument, by its place",
 }
-"""What to write instead of options of the official SDK and of FastMCP."""
+"""What to write instead of options of the official SDK and of FastMCP, for errors."""
 
 
 class Options(TypedDict, total=False):
@@ -152,12 +153,13 @@ class Options(TypedDict, total=False):
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What messages call a handler."""
+    """Returns the name of a handler in messages."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
-    """Reads a handler. DefinitionError when something is not annotated, or a kind of parameter cannot be filled."""
+    """Returns the signature of a handler. Raises DefinitionError if an annotation is missing, or a parameter has a kind that is not
+    supported."""
     if inspect.isclass(function):
         raise DefinitionError(f"{name_of(function)}: it is a class; pass a function, or an object with __call__")
     target = function if inspect.isroutine(function) else type(function).__call__
@@ -195,7 +197,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
 
 
 def object_json(what: str, value: Any) -> str:
-    """JSON of an object. DefinitionError with the subject when it is none, or has none."""
+    """Returns the JSON of an object. Raises DefinitionError, which begins with the subject, for other values."""
     try:
         if isinstance(value, dict):
             return json.dumps(value, allow_nan=False)
@@ -205,17 +207,17 @@ def object_json(what: str, value: Any) -> str:
 
 
 def is_model(cls: Any) -> bool:
-    """Whether a type is a class of pydantic: list[int] is none, though Python 3.10 has it for a type."""
+    """Returns whether a type is a class of pydantic. Python 3.10 treats list[int] as a type, too."""
     return isinstance(cls, type) and get_origin(cls) is None and issubclass(cls, BaseModel)
 
 
 def many(value: Any) -> list[Any]:
-    """A returned list, or a list of what else was returned."""
+    """Returns a list unchanged, and another value as a list of one."""
     return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
 
 
 def alternatives(type_: Any) -> list[Any]:
-    """The members of a union, without what Annotated says of them."""
+    """Returns the members of a union, without their Annotated metadata."""
     if get_origin(type_) is Annotated:
         return alternatives(get_args(type_)[0])
     if get_origin(type_) in (typing.Union, types.UnionType):
@@ -224,19 +226,19 @@ def alternatives(type_: Any) -> list[Any]:
 
 
 def check_returns(signature: Signature, allowed: Callable[[Any], bool], say: str) -> None:
-    """DefinitionError unless what the function returns, or each of its alternatives, is allowed."""
+    """Raises DefinitionError unless the return annotation, or each of its alternatives, is allowed."""
     for alternative in alternatives(signature.returns):
         if alternative is not Any and not allowed(alternative):
             raise DefinitionError(f"{signature.name}: it returns {alternative}; return {say}")
 
 
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the function, and of its parameters: in the style of Google, of Sphinx or of NumPy."""
+    """Returns the descriptions of the function and of its parameters in a docstring in the style of Google, Sphinx or NumPy."""
     parsed = docstring_parser.parse(text)
     return (parsed.description or "").strip(), {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in parsed.params}
 
 
 def header(name: str) -> FieldInfo:
-    """Annotates an argument that travels in the HTTP header Mcp-Param-name as well. MCP: x-mcp-header."""
+    """Annotates an argument that is also sent in the HTTP header Mcp-Param-name. MCP: x-mcp-header."""
     made: FieldInfo = Field(json_schema_extra={"x-mcp-header": name})
     return made

@@ -1,4 +1,4 @@
-"""Serves a Server: the one function of a program, and the one of an event loop."""
+"""Serves a Server, as a complete program or in an event loop."""
 
 import argparse
 import asyncio
@@ -78,7 +78,7 @@ async def _serve(
 
 
 def _check_unserved(address: str) -> None:
-    """OSError when another process serves a Unix socket, which gRPC would take away from that, silently, or when it is another file."""
+    """Raises OSError if another process serves a Unix socket, which gRPC would silently replace, or if the path is another kind of file."""
     if address.startswith("unix:"):
         path = Path(address.removeprefix("unix:"))
         if path.exists() and not path.is_socket():
@@ -113,8 +113,8 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
 
 
 def _leave(offer: Offer) -> None:
-    """Gives plain handlers a second to end, and logs the names of those that do not. The interpreter waits for their threads: one that prints
-    while it ends would make it abort. A second signal ends the process without waiting."""
+    """Gives plain handlers a second to end, and logs the names of those that do not. The interpreter waits for their threads; a thread that
+    prints during the interpreter's end would abort it. A second signal ends the process without waiting."""
     left = offer.runner.end(1)
     if left:
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""The Server: what a service offers."""
+"""The Server: the registered tools, resources and prompts of a service."""
 
 import inspect
 import logging
@@ -32,7 +32,7 @@ class Server:
     time, from any thread: watchers are notified. A Server is served once: after close it stays closed."""
 
     message_bytes = 16 << 20
-    """Bounds a message in either direction."""
+    """The maximum size of a message, in either direction."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Server:
         return _adds(registry, make_resource, uri=uri, **options)
 
     def remove_resource(self, uri: str) -> bool:
-        """Whether there was such a resource, or such a template."""
+        """Removes a resource or template, and returns whether it existed."""
         return self._offer.resources.remove(uri) or self._offer.templates.remove(uri)
 
     def provide(self, prefix: str, provider: ResourceProvider) -> None:
@@ -213,7 +213,7 @@ class Server:
         self._offer.updates.publish(uri)
 
     def close(self) -> None:
-        """Ends all change feeds, for good. serve calls it; call it before the end of your own gRPC server."""
+        """Ends all change feeds; new ones fail. serve calls it. With your own gRPC server, call it before that server stops."""
         self._offer.close()
 
     # What serves it.
@@ -225,14 +225,14 @@ class Server:
         return register(self, on)
 
     def run(self, argv: Sequence[str] | None = None) -> None:
-        """The rest of a program; see run of the package."""
+        """Runs a complete main program; see run of the package."""
         from .serve import run
 
         run(self, argv)
 
 
 def offer_of(server: Any) -> Offer:
-    """What a Server offers."""
+    """Returns the registered parts of a Server."""
     return server._offer  # type: ignore[no-any-return]
 
 

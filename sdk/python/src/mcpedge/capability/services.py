@@ -1,4 +1,4 @@
-"""The contract's services over a Server."""
+"""The services of the contract for a Server."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ class Services:
         self.server = server
 
     async def Describe(self, rpc: Rpc) -> Any:
-        """Says what is there: a kind is announced when it has an entry, or was announced from the beginning."""
+        """Announces each kind that has an entry, or that was announced from the beginning."""
         s = self.server
         out = rpc.response(implementation=to_wire(s.info), instructions=s.instructions, extensions_json=s.extensions)
         if "tools" in s.announce or s.tools.all():
@@ -88,7 +88,7 @@ class Services:
         return rpc.listed("uri_template", [t.listed for t in self.server.templates.all()])
 
     def _reader(self, uri: str) -> Callable[[str, Call], Work]:
-        """Who reads a URI: a resource, a template, a provider. Failure NOT_FOUND."""
+        """Returns the function that reads a URI: of a resource, a template or a provider. Raises Failure NOT_FOUND."""
         s = self.server
         found = s.resources.get(uri) or next((t for t in s.templates.all() if t.template and t.template.match(uri) is not None), None)
         if found is not None:
@@ -118,7 +118,7 @@ class Services:
     # Skills.
 
     async def _of_skills(self, what: str, kind: type[SkillProvider], rpc: Rpc) -> tuple[Any, Call]:
-        """What a method of the provider of a URI gives. Failure NOT_FOUND."""
+        """Calls a method of the skill provider of a URI. Raises Failure NOT_FOUND."""
         provided = self.server.provider(rpc.request.uri)
         if not isinstance(provided.provider, kind):
             raise not_found(rpc.request.uri)
@@ -147,8 +147,8 @@ class Services:
 
 
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:
-    """Puts the contract's services on a gRPC server of one's own, and returns their names. Call Server.close before that
-    stops. Health, reflection and the lifespan are yours to add."""
+    """Adds the services of the contract to your own gRPC server, and returns their names. Call Server.close before that server stops. It
+    adds neither health, reflection nor the lifespan."""
     offer = offer_of(server)
     answers = Services(offer)
     for service in SERVICES:

@@ -19,9 +19,9 @@ from .types import Resource, ResourceContents, Skill, SkillFile
 __all__ = ["DIRECTORY_TYPE", "MAX_ENTRIES", "MAX_FILE_BYTES", "SkillFolder"]
 
 MAX_ENTRIES = 10_000
-"""Files and directories of a folder."""
+"""The maximum number of files and directories of a folder."""
 MAX_FILE_BYTES = 15 << 20
-"""One file, so that it fits in a message. All files of one skill should not have more than 16 MiB, nor be more than 512."""
+"""The maximum size of one file, which must fit in a message. All files of one skill should have at most 16 MiB and be at most 512."""
 DIRECTORY_TYPE = "inode/directory"
 _SKILL = "SKILL.md"
 _TYPES = {
@@ -86,7 +86,7 @@ class SkillFolder(DirectoryProvider):
         return self._prefix + quote(name)
 
     def _name(self, uri: str) -> str:
-        """What a URI means; empty: nothing. A file has one URI: a policy may be about it."""
+        """Returns the name of the file of a URI, empty if there is none. Each file has exactly one URI, because policies refer to URIs."""
         name = unquote(uri.removeprefix(self._prefix))
         return name if self._uri(name) == uri else ""
 
@@ -111,7 +111,7 @@ class SkillFolder(DirectoryProvider):
         return Skill(uri=self._uri(f"{skill}/{_SKILL}"), frontmatter=json.loads(json.dumps(front, default=str)), files=described)
 
     def _front(self, skill: str) -> dict[str, Any]:
-        """The YAML at the head of a SKILL.md."""
+        """Returns the frontmatter of a SKILL.md, which is YAML."""
         text = self._bytes(f"{skill}/{_SKILL}").decode("utf-8-sig").replace("\r\n", "\n")
         head = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
         what = f"skill {skill!r}: SKILL.md"
@@ -182,5 +182,5 @@ class SkillFolder(DirectoryProvider):
 
 
 def _above(name: str) -> list[str]:
-    """The directories above a name."""
+    """Returns the parent directories of a name."""
     return [name[:i] for i, c in enumerate(name) if c == "/"]

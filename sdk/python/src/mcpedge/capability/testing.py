@@ -47,7 +47,7 @@ __all__ = [
 
 T = TypeVar("T")
 MAX_ROUNDS = 32
-"""Ends a call whose questions never end."""
+"""The maximum number of rounds of a call."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ class Asked:
     key: str
     kind: Literal["form", "url", "sampling", "roots", "raw"]
     message: str = ""
-    """Of a form or a URL."""
+    """The message of a form or a URL."""
     schema: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Of a form."""
+    """The schema of a form."""
     url: str = ""
     sampling: SamplingRequest | None = None
     raw: Any = None
 
 
 Answers = Mapping[str, Answer] | Callable[[Asked], Answer | None]
-"""The client's answers by key, or a function that answers a question. A question without one ends the call: Outcome.input_required is
-true then."""
+"""The client's answers by key, or a function that answers a question. A question without an answer ends the call with
+Outcome.input_required."""
 
 
 def accepted(content: dict[str, Any] | None = None) -> Answer:
@@ -84,7 +84,7 @@ def accepted(content: dict[str, Any] | None = None) -> Answer:
 
 
 def declined() -> Answer:
-    """The answer of a user who said no."""
+    """The answer of a user who declined."""
     return Answer(input_pb2.InputResponse(elicit=input_pb2.ElicitResult(action=input_pb2.ELICIT_ACTION_DECLINE)))
 
 
@@ -94,7 +94,7 @@ def dismissed() -> Answer:
 
 
 def sampled(text: str) -> Answer:
-    """The answer of a client's model that said some text."""
+    """The answer of the client's model with a text."""
     turn = message_to_wire(SamplingMessage("assistant", text))
     return Answer(
         input_pb2.InputResponse(create_message=input_pb2.CreateMessageResult(role=turn.role, content=turn.content, model="test", stop_reason="endTurn"))
@@ -129,16 +129,16 @@ class Outcome:
     """The end of a call, with its events: a result, a failure, or questions without answers."""
 
     result: Any = None
-    """A Result of a tool, a ReadResult of a read, a PromptResult of a prompt; None: there is none."""
+    """A Result of a tool, a ReadResult of a read, a PromptResult of a prompt; None if there is none."""
     failure: Failure | None = None
-    """Why there is no result: the client gets an error of the protocol."""
+    """The protocol error that the client gets, None if there is none."""
     input_required: bool = False
     """Whether the call waits for answers, or for its next round."""
     retry_after: float = 0
     """The delay before the next round of a call without questions, in seconds."""
     repeatable: bool = False
     state: bytes = b""
-    """What the edge keeps for the next round, sealed."""
+    """The state for the next round, which the edge seals."""
     progress: list[Progress] = field(default_factory=list[Progress])
     logs: list[Log] = field(default_factory=list[Log])
     asked: list[Asked] = field(default_factory=list[Asked])
@@ -181,7 +181,7 @@ class Outcome:
 
 
 class Options(TypedDict, total=False):
-    """Whom a call in a test is made by, and what the client answers."""
+    """The caller of a call in a test, and the client's answers."""
 
     answers: Answers | None
     principal: Principal | None
@@ -203,8 +203,8 @@ def default_context() -> common_pb2.RequestContext:
 
 
 class Client:
-    """Calls a Server on a loopback port, which it serves: async with Client(server) as client. For RPCs without a method
-    here use the stubs of the contract."""
+    """Calls a Server, which it serves on a loopback port: async with Client(server) as client. For other RPCs use the stubs of the
+    contract."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class Client:
         context: common_pb2.RequestContext | None = None,
         metadata: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """principal is who calls; None: an anonymous caller. context is sent with every call, its round counted; None:
+        """principal is the caller; None means an anonymous one. context is sent with every call, with the number of the round; None means
         default_context()."""
         self.server = server
         self.answers = answers
@@ -243,21 +243,21 @@ class Client:
         await self._served
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> Outcome:
-        """Calls a tool through all its rounds. grpc.RpcError is a status that ended it."""
+        """Calls a tool through all its rounds. Raises grpc.RpcError for a status that ended the call."""
         request = tools_pb2.CallToolRequest(name=name, arguments_json=encode(arguments or {}))
         return await self._rounds(self.tools.CallTool, request)
 
     async def read_resource(self, uri: str) -> Outcome:
-        """Reads a resource, as call_tool calls a tool."""
+        """Reads a resource through all its rounds, as call_tool does."""
         return await self._rounds(self.resources.ReadResource, resources_pb2.ReadResourceRequest(uri=uri))
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Outcome:
-        """Gets a prompt, as call_tool calls a tool."""
+        """Gets a prompt through all its rounds, as call_tool does."""
         return await self._rounds(self.prompts.GetPrompt, prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}))
 
     async def complete(self, of: str, argument: str, value: str, chosen: dict[str, str] | None = None) -> list[str]:
-        """The suggestions for an argument of a prompt, by its name, or for a variable of a resource template, by its URI template. chosen are
-        the arguments already chosen."""
+        """Returns the suggestions for an argument of a prompt, by its name, or for a variable of a resource template, by its URI template.
+        chosen are the arguments already chosen."""
         given: dict[str, Any] = {"argument_name": argument, "argument_value": value, "context_arguments": chosen or {}, "context": self.context}
         if "{" in of:
             request: Any = resources_pb2.CompleteResourceTemplateRequest(uri_template=of, **given)
@@ -265,13 +265,13 @@ class Client:
         return list((await self.prompts.CompletePrompt(prompts_pb2.CompletePromptRequest(name=of, **given), metadata=self.metadata)).values)
 
     async def cancel(self, tool: str, state: bytes | None = None) -> None:
-        """Notifies a tool, as the edge does, that one of its tasks was cancelled between two rounds: Server.on_cancel. state is what the call
-        had kept."""
+        """Notifies a tool, as the edge does, that one of its tasks was cancelled between two rounds: Server.on_cancel. state is the stored
+        state of the call."""
         memory = b"" if state is None else _Memory([], b"").memory(state=state)
         await self.tools.CancelCall(tools_pb2.CancelCallRequest(name=tool, state=memory, context=self.context), metadata=self.metadata)
 
     async def _rounds(self, method: Any, request: Any) -> Outcome:
-        """Runs one call to its end; it hands on only the latest answers, as the edge does."""
+        """Runs one call to its end. Each round gets only the latest answers, as with the edge."""
         out = Outcome(_tool=isinstance(request, tools_pb2.CallToolRequest))
         request.context.CopyFrom(self.context)
         while out.rounds < MAX_ROUNDS:
@@ -308,7 +308,7 @@ class Client:
         return answer
 
     async def _drain(self, stream: Any, out: Outcome) -> input_pb2.InputRequired | None:
-        """Reads one round: events, then one outcome, then the end. AssertionError when the contract is broken."""
+        """Reads one round: events, then one outcome, then the end. Raises AssertionError if the contract is violated."""
         required: input_pb2.InputRequired | None = None
         ended = False
         async for m in stream:
@@ -340,7 +340,7 @@ class Client:
 
 
 def _asked(request: input_pb2.InputRequest) -> Asked:
-    """A question as the client got it."""
+    """Returns a question as the client receives it."""
     kind = request.WhichOneof("request")
     if kind == "elicit_form":
         form = request.elicit_form
@@ -353,7 +353,7 @@ def _asked(request: input_pb2.InputRequest) -> Asked:
 
 
 def _result(result: Any) -> Any:
-    """A result of the contract as the library has it."""
+    """Returns a result of the contract as a type of the library."""
     if isinstance(result, tools_pb2.CallToolResult):
         return result_from_wire(result)
     meta = decode("_meta", result.meta_json) if result.meta_json else None
@@ -366,28 +366,28 @@ def _result(result: Any) -> Any:
 
 
 def call_tool(server: Server, name: str, arguments: dict[str, Any] | None = None, **options: Unpack[Options]) -> Outcome:
-    """Calls a tool of a server that is served for this call alone, once; for tests that are not async. answers are the client's, principal
-    is who calls."""
+    """Calls a tool of a server, which is served for this call only. For tests that are not async. answers are the client's, principal is
+    the caller."""
     return _once(server, options, lambda client: client.call_tool(name, arguments))
 
 
 def read_resource(server: Server, uri: str, **options: Unpack[Options]) -> Outcome:
-    """As call_tool, a read."""
+    """Reads a resource; otherwise as call_tool."""
     return _once(server, options, lambda client: client.read_resource(uri))
 
 
 def get_prompt(server: Server, name: str, arguments: dict[str, str] | None = None, **options: Unpack[Options]) -> Outcome:
-    """As call_tool, a prompt."""
+    """Gets a prompt; otherwise as call_tool."""
     return _once(server, options, lambda client: client.get_prompt(name, arguments))
 
 
 def complete(server: Server, of: str, argument: str, value: str, chosen: dict[str, str] | None = None, **options: Unpack[Options]) -> list[str]:
-    """As call_tool, suggestions: Client.complete."""
+    """Returns suggestions, see Client.complete; otherwise as call_tool."""
     return _once(server, options, lambda client: client.complete(of, argument, value, chosen))
 
 
 def cancel(server: Server, tool: str, state: bytes | None = None, **options: Unpack[Options]) -> None:
-    """As call_tool, the cancellation of a task between two rounds: Client.cancel."""
+    """Cancels a task between two rounds, see Client.cancel; otherwise as call_tool."""
     return _once(server, options, lambda client: client.cancel(tool, state))
 
 

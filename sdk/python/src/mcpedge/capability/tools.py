@@ -1,4 +1,4 @@
-"""Tools: what one is made of."""
+"""The definition of tools."""
 
 import json
 import re
@@ -48,7 +48,7 @@ class Tasks:
 
 
 class RawToolOptions(TypedDict, total=False):
-    """The options of Server.raw_tool; hints that are missing are not said."""
+    """The options of Server.raw_tool. Hints that are None are omitted."""
 
     read_only: bool
     destructive: bool
@@ -68,7 +68,7 @@ _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 
 
 def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
-    """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
+    """Makes a tool of a function. Raises DefinitionError with what is wrong and what to do."""
     signature = signature_of(function, Call)
     unknown = options.get("unknown_arguments", "refuse")
     if unknown not in ("refuse", "allow"):
@@ -94,7 +94,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
 
 
 def _worker(name: str, function: Callable[..., Any], finish: Callable[[Any], Any]) -> Callable[[dict[str, Any]], Work]:
-    """What makes the work of each call, by its arguments."""
+    """Returns the function that creates the work of a call from its arguments."""
     what, is_async = f"tool {name}", is_coroutine_function(function)
 
     def plain(e: Exception) -> Any:
@@ -112,7 +112,8 @@ def _hint(listed: input_pb2.Tool, options: Mapping[str, Any]) -> None:
 
 
 def make_raw_tool(function: Callable[..., Any], tool: Tool, **options: Unpack[RawToolOptions]) -> ToolEntry:
-    """Makes a tool as described, schemas as they are, whose handler gets the arguments as a dict, or as RawJSON, and the Call if it takes one."""
+    """Makes a tool with the given schemas, whose handler gets the arguments as a dict or RawJSON, and the Call if it has a parameter for
+    it."""
     signature = signature_of(function, Call)
     for option in options:
         if option not in RawToolOptions.__optional_keys__:

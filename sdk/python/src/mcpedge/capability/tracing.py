@@ -1,5 +1,5 @@
-"""Traces: each call is a span of the trace that the edge is in. Without an SDK of OpenTelemetry it costs nothing, and the
-handler's context still has the edge's."""
+"""Traces: each call is a span of the edge's trace. Without an SDK of OpenTelemetry this costs nothing, and the handler's context is still
+that of the edge."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _tracer = trace.get_tracer("mcpedge.capability")
 
 @contextmanager
 def span(method: MethodDescriptor, metadata: Any) -> Generator[trace.Span, None, None]:
-    """A span of one RPC, current inside. metadata is gRPC's, pairs of name and value."""
+    """Creates a span for one RPC, which is current inside. metadata is gRPC's, pairs of name and value."""
     service = method.containing_service.full_name
     carrier = {k: v for k, v in metadata or () if isinstance(v, str)}
     parent = _BAGGAGE.extract(carrier, _TRACE.extract(carrier))

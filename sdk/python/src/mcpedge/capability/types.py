@@ -1,4 +1,4 @@
-"""What handlers take and return: the objects of MCP as dataclasses, which isinstance and match distinguish."""
+"""The types that handlers receive and return: the objects of MCP as dataclasses, which isinstance and match distinguish."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""The levels of a log message by RFC 5424, in rising order. The number of one in the contract is its place here plus one."""
+"""The levels of a log message by RFC 5424, in rising order. The number of a level in the contract is its index plus one."""
 
 RoleName = Literal["user", "assistant"]
 Meta: TypeAlias = "dict[str, Any] | None"
@@ -33,7 +33,7 @@ class Annotations:
 
 @dataclass
 class Implementation:
-    """A program by its name and version. MCP: Implementation."""
+    """The name and version of a program. MCP: Implementation."""
 
     name: str = ""
     version: str = ""
@@ -45,7 +45,7 @@ class Implementation:
 
 @dataclass
 class Principal:
-    """Who calls. An empty subject is anonymous."""
+    """The caller. An empty subject means an anonymous one."""
 
     subject: str = ""
     issuer: str = ""
@@ -55,12 +55,12 @@ class Principal:
     actor: str = ""
     subject_is_client: bool = False
     claims: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Those that the edge's setting `claims` of this backend names."""
+    """The claims that the edge's setting `claims` of this backend names."""
 
 
 @dataclass
 class ClientCapabilities:
-    """What a client can be asked, and its extensions by their ids."""
+    """The questions that the client supports, and its extensions by id."""
 
     form: bool = False
     url: bool = False
@@ -85,7 +85,7 @@ class TextContent:
 
 @dataclass
 class ImageContent:
-    """A picture: its raw bytes (not base64) and MIME type. MCP: ImageContent."""
+    """An image: its raw bytes (not base64) and MIME type. MCP: ImageContent."""
 
     data: bytes
     mime_type: str
@@ -96,7 +96,7 @@ class ImageContent:
 
 @dataclass
 class AudioContent:
-    """A sound: its raw bytes (not base64) and MIME type. MCP: AudioContent."""
+    """Audio: its raw bytes (not base64) and MIME type. MCP: AudioContent."""
 
     data: bytes
     mime_type: str
@@ -107,7 +107,7 @@ class AudioContent:
 
 @dataclass
 class Resource:
-    """A readable object, as it is listed; the size is in bytes. MCP: Resource."""
+    """A resource in a list; the size is in bytes. MCP: Resource."""
 
     uri: str
     name: str
@@ -129,8 +129,8 @@ class ResourceLink(Resource):
 
 @dataclass
 class ResourceContents:
-    """Contents of a resource: a text, or raw bytes (not base64). For a read, the URI that was read and the MIME type of the
-    resource are filled in. MCP: TextResourceContents, BlobResourceContents."""
+    """Contents of a resource: a text, or raw bytes (not base64). In the result of a read, the URI and the MIME type may be omitted. MCP:
+    TextResourceContents, BlobResourceContents."""
 
     uri: str = ""
     mime_type: str = ""
@@ -151,7 +151,7 @@ class EmbeddedResource:
 
 @dataclass
 class RawContent:
-    """A complete block with a `type` of its own, sent unchanged."""
+    """A complete block of any `type`, sent unchanged."""
 
     block: dict[str, Any]
     type: Literal["raw"] = "raw"
@@ -172,11 +172,11 @@ class Result:
     content: Sequence[Content] = ()
     """May be empty; if structured_content is set, the edge then adds its JSON as text."""
     structured_content: Any = None
-    """What encodes as JSON; None: none."""
+    """Any value that encodes as JSON, None if there is none."""
     is_error: bool = False
-    """The tool failed in a way that the model should see."""
+    """Marks a failure that the model should see."""
     meta: Meta = None
-    """`_meta` of the result; None: none."""
+    """`_meta` of the result, None if there is none."""
 
 
 @dataclass
@@ -193,18 +193,19 @@ class PromptResult:
 
     messages: Sequence[PromptMessage]
     description: str = ""
-    """Empty: that of the prompt."""
+    """The description; empty uses that of the prompt."""
     meta: Meta = None
 
 
 @dataclass
 class ReadResult:
-    """A complete answer to a read. MCP: ReadResourceResult."""
+    """A complete result of a read. MCP: ReadResourceResult."""
 
     contents: Sequence[ResourceContents]
     meta: Meta = None
     cache: tuple[float, bool] | None = None
-    """For how many seconds the client may cache it, and whether callers may share that; None: what Call.set_cache says."""
+    """For how many seconds the client may cache it, and whether callers may share the cache entry. None uses the value of
+    Call.set_cache."""
 
 
 # Skills.
@@ -221,7 +222,7 @@ class SkillFile:
 
 @dataclass
 class Skill:
-    """A skill by the URI of its SKILL.md."""
+    """A skill, identified by the URI of its SKILL.md."""
 
     uri: str
     frontmatter: dict[str, Any]
@@ -243,8 +244,7 @@ class Root:
 
 @dataclass
 class Tool:
-    """A tool by its description, with schemas of one's own: dicts, or texts of JSON that are sent unchanged. An empty input schema
-    accepts any object. MCP: Tool."""
+    """A tool with explicit schemas: dicts, or JSON texts that are sent unchanged. An empty input schema accepts any object. MCP: Tool."""
 
     name: str
     description: str = ""
@@ -321,7 +321,7 @@ class SamplingRequest:
 
 @dataclass
 class SamplingResult:
-    """What the client's model answered. MCP: CreateMessageResult."""
+    """The response of the client's model. MCP: CreateMessageResult."""
 
     role: RoleName
     content: Sequence[SamplingContent]

@@ -1,4 +1,4 @@
-"""URI templates (RFC 6570), read backwards: the variables of a URI."""
+"""URI templates (RFC 6570), matched to extract the variables of a URI."""
 
 import re
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ _RESERVED = _UNRESERVED | frozenset(":/?#[]@!$&'()*+;=")
 
 @dataclass(frozen=True)
 class Part:
-    """A literal, which is all before and has no name, or a variable."""
+    """A literal, which has no name, or a variable."""
 
     before: tuple[str, ...]
-    """The spellings of what the part begins with, of which a URI has one."""
+    """The alternative spellings of the beginning of the part. A URI has one of them."""
     name: str = ""
     allowed: frozenset[str] = frozenset()
     """The characters that a value may have."""
     may_lack: bool = False
 
     def start(self, uri: str, at: int) -> int | None:
-        """Where the value begins, if the part is at a position."""
+        """Returns the start of the value if the part begins at a position, otherwise None."""
         return next((at + len(before) for before in self.before if uri.startswith(before, at)), None)
 
 
@@ -39,7 +39,7 @@ class Template:
 
     @classmethod
     def parse(cls, text: str) -> "Template":
-        """ValueError when it is no such template."""
+        """Parses a template. Raises ValueError if it is invalid."""
         pieces = re.split(r"(\{[^{}]*\})", text)
         if any("{" in literal or "}" in literal for literal in pieces[::2]):
             raise ValueError(f"{text!r} has a brace that is of no expression")
@@ -56,9 +56,9 @@ class Template:
         return cls(names, tuple(parts))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of a URI in any spelling, decoded, without those that it leaves out; None: it does not match. Each value is the longest, from
-        the left, with which the rest matches, as in the other libraries. A URI that matches as it is spelled has the values of that. Takes time in
-        proportion to the URI's length."""
+        """Returns the decoded variables of a URI in any spelling, without those that the URI omits, or None if it does not match. Each
+        value is the longest, from the left, with which the rest matches, as in the other libraries. If the URI matches without
+        normalization, the values are those of that match. Takes time in proportion to the URI's length."""
         if _NO_ESCAPE.search(uri):
             return None
         found = self._find(uri)
@@ -92,7 +92,7 @@ class Template:
 
 
 def _variables(expression: str) -> list[Part]:
-    """The parts of an expression."""
+    """Returns the parts of an expression."""
     found = _EXPRESSION.fullmatch(expression)
     if not found:
         raise ValueError(f"{expression} is no expression of names; the modifiers * and : are not supported")

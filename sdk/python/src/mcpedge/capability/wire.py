@@ -1,4 +1,4 @@
-"""The types of this library as messages of the contract, and back."""
+"""Converts the types of this library to messages of the contract and back."""
 
 from dataclasses import fields
 from typing import Any
@@ -58,31 +58,31 @@ _ROLES = {"user": common_pb2.ROLE_USER, "assistant": common_pb2.ROLE_ASSISTANT}
 
 
 def role(name: Any) -> common_pb2.Role:
-    """The contract's role of a name. Failure INTERNAL for one that MCP does not have."""
+    """Returns the contract's role for a name. Raises Failure INTERNAL for an unknown one."""
     if name not in _ROLES:
         raise Failure(Reason.INTERNAL, f'a role is "user" or "assistant", not {name!r:.40}')
     return _ROLES[name]
 
 
 def role_name(number: int) -> Any:
-    """The name of the contract's role."""
+    """Returns the name of a role of the contract."""
     return "user" if number == common_pb2.ROLE_USER else "assistant"
 
 
 def duration(seconds: float) -> Duration:
-    """A duration as the contract has it, of whole milliseconds."""
+    """Returns a duration of the contract, in whole milliseconds."""
     made = Duration()
     made.FromMilliseconds(int(seconds * 1000))
     return made
 
 
 def cache_hint(ttl: float, shared: bool) -> common_pb2.CacheHint:
-    """How long clients may cache a result, in seconds."""
+    """Returns the contract's cache hint. ttl is in seconds."""
     return common_pb2.CacheHint(ttl=duration(ttl), scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)
 
 
 def json_text(what: str, value: Any) -> str:
-    """JSON of a part of a result. Failure INTERNAL, with the part's name, if it has none."""
+    """Returns the JSON of a part of a result. Raises Failure INTERNAL, with the part's name, if it does not encode."""
     try:
         return encode(value)
     except ValueError as e:
@@ -90,7 +90,7 @@ def json_text(what: str, value: Any) -> str:
 
 
 def to_wire(value: Any) -> Any:
-    """The message of a value whose members are those of the contract. TypeError for a value of a wrong type."""
+    """Returns the message of a value with the same members. Raises TypeError for a value of a wrong type."""
     made = _PAIRS[type(value)]
     known = made.DESCRIPTOR.fields_by_name
     given: dict[str, Any] = {}
@@ -124,7 +124,7 @@ def _json_member(name: str, member: Any) -> Any:
 
 
 def from_wire(message: Any) -> Any:
-    """The value of a message that to_wire makes, or of one of the same type."""
+    """Returns the value of a message that to_wire created, or of one of the same type."""
     made = _MADE[message.DESCRIPTOR.full_name]
     known = message.DESCRIPTOR.fields_by_name
     given: dict[str, Any] = {}
@@ -155,7 +155,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def capabilities(message: common_pb2.ClientCapabilities) -> ClientCapabilities:
-    """What a client can do."""
+    """Returns the client's capabilities."""
     return ClientCapabilities(
         form=message.elicitation.form,
         url=message.elicitation.url,
@@ -170,12 +170,12 @@ def capabilities(message: common_pb2.ClientCapabilities) -> ClientCapabilities:
 
 
 def text_to_wire(text: str) -> content_pb2.ContentBlock:
-    """A text as content of the contract."""
+    """Returns a text as content of the contract."""
     return content_pb2.ContentBlock(text=content_pb2.TextContent(text=valid(text)))
 
 
 def content_to_wire(c: Content) -> content_pb2.ContentBlock:
-    """Content as the contract has it. Failure INTERNAL for what is none."""
+    """Returns content as a message of the contract. Raises Failure INTERNAL for other values."""
     made: content_pb2.ContentBlock | None = _content(c, content_pb2.ContentBlock)
     if made is not None:
         return made
@@ -187,7 +187,7 @@ def content_to_wire(c: Content) -> content_pb2.ContentBlock:
 
 
 def _content(c: Any, block: Any) -> Any:
-    """The kinds that content of results and of sampling share, as either; None for others."""
+    """Fills the block of a kind that content of results and of sampling share. Returns None for other kinds."""
     try:
         if isinstance(c, TextContent):
             return block(text=content_pb2.TextContent(text=valid(c.text)), **_described(c))
@@ -210,7 +210,7 @@ def _described(c: Any) -> dict[str, Any]:
 
 
 def content_from_wire(block: content_pb2.ContentBlock) -> Content:
-    """Content of the contract."""
+    """Returns a message of the contract as content."""
     made: Content | None = _of_content(block)
     if made is not None:
         return made
@@ -239,7 +239,8 @@ def _said(block: Any) -> dict[str, Any]:
 
 
 def contents_to_wire(c: ResourceContents, uri: str = "", mime_type: str = "") -> content_pb2.ResourceContents:
-    """Contents, with a URI and a MIME type where they have none. Failure INTERNAL unless they have one body."""
+    """Returns contents as a message, with default URI and MIME type. Raises Failure INTERNAL unless there is exactly one of text and
+    bytes."""
     if not isinstance(c, ResourceContents) or (c.text is None) == (c.blob is None):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise Failure(Reason.INTERNAL, f"contents of a resource have either a text or a blob, unlike {c!r:.80}")
     try:
@@ -252,7 +253,7 @@ def contents_to_wire(c: ResourceContents, uri: str = "", mime_type: str = "") ->
 
 
 def contents_from_wire(c: content_pb2.ResourceContents) -> ResourceContents:
-    """Contents of the contract."""
+    """Returns a message of the contract as contents."""
     made: ResourceContents = from_wire(c)
     return made
 
@@ -261,7 +262,7 @@ def contents_from_wire(c: content_pb2.ResourceContents) -> ResourceContents:
 
 
 def message_to_wire(m: SamplingMessage) -> input_pb2.SamplingMessage:
-    """A message to the client's model. Failure INTERNAL for content that is none."""
+    """Returns a message to the client's model as a message of the contract. Raises Failure INTERNAL for invalid content."""
     given: Any = [TextContent(m.content)] if isinstance(m.content, str) else m.content
     many: list[Any] = list(given) if isinstance(given, list | tuple) else [given]  # pyright: ignore[reportUnknownArgumentType]
     made = input_pb2.SamplingMessage(role=role(m.role), content=[_sampling(c) for c in many])
@@ -289,7 +290,7 @@ def _meta(c: Any) -> dict[str, Any]:
 
 
 def message_from_wire(m: Any) -> SamplingMessage:
-    """A message to the client's model, as the contract has it."""
+    """Returns a message of the contract as a message to the client's model."""
     return SamplingMessage(role_name(m.role), [_of_sampling(c) for c in m.content], decode("_meta", m.meta_json) if m.meta_json else None)
 
 
@@ -307,6 +308,6 @@ def _of_sampling(block: Any) -> Any:
 
 
 def sampled_from_wire(m: input_pb2.CreateMessageResult) -> SamplingResult:
-    """What the client's model answered."""
+    """Returns the response of the client's model."""
     meta = decode("_meta", m.meta_json) if m.meta_json else None
     return SamplingResult(role_name(m.role), [_of_sampling(c) for c in m.content], m.model, m.stop_reason, meta)
