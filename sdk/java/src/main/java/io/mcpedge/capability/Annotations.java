@@ -5,9 +5,9 @@ import java.util.List;
 /**
  * How a client should use an object. MCP: Annotations.
  *
- * @param audience for whom it is; empty: everybody
- * @param priority its importance, 0 to 1; null: unknown
- * @param lastModified the time of its last change, by ISO 8601; empty: unknown
+ * @param audience the intended readers; empty means all
+ * @param priority its importance, 0 to 1; null means unknown
+ * @param lastModified the time of its last change, by ISO 8601; empty means unknown
  */
 public record Annotations(List<Role> audience, Double priority, String lastModified) {
   public Annotations {
@@ -15,7 +15,7 @@ public record Annotations(List<Role> audience, Double priority, String lastModif
     lastModified = Texts.orEmpty(lastModified);
   }
 
-  /** As above, without a time. */
+/** Annotations without a time. */
   public Annotations(List<Role> audience, Double priority) {
     this(audience, priority, "");
   }

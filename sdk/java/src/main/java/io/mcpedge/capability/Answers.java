@@ -10,7 +10,7 @@ import java.util.function.Predicate;
 final class Answers {
   private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
 
-  /** Bytes of one state. */
+  /** The maximum size of a state, in bytes. */
   static final int MAX_STATE = 64 << 10;
 
   private static final int MAX_REQUESTS = 16;
@@ -33,7 +33,7 @@ final class Answers {
   /** A question of this round, and how often it was asked. */
   private record Asked(InputRequest request, int times) {}
 
-  /** Failure INVALID_ARGUMENT when the state is not of this library. */
+  /** Throws Failure INVALID_ARGUMENT if the state was not made by this library. */
   Answers(List<InputResponse> responses, ByteString memory) {
     responses.stream().filter(r -> !r.getKey().startsWith(ONCE)).forEach(r -> latest.putIfAbsent(r.getKey(), r));
     if (memory.isEmpty()) {
@@ -87,7 +87,7 @@ final class Answers {
 
   /**
    * Records the questions without an answer, and returns whether any question of the round has none: then the round ends in questions.
-   * Failure INTERNAL if another question of the round has the same key, as one answer would be that of both, or if one was asked too often.
+   * Throws Failure INTERNAL if another question of the round has the same key, as one answer would be that of both, or if one was asked too often.
    */
   synchronized boolean miss(List<Question<?>> questions, String call) {
     for (Question<?> q : questions) { // all of them before any is recorded: the round would end in those
@@ -111,19 +111,19 @@ final class Answers {
     return unwound();
   }
 
-  /** The failure of a mistake of the handler with a key or with once, which ends the round also if the handler catches it; the first one. */
+  /** Records a mistake of the handler and returns its Failure. The first one ends the round, also if the handler catches it. */
   synchronized Failure mistaken(String what) {
     mistake = mistake == null ? new Failure(Reason.INTERNAL, what) : mistake;
     return mistake;
   }
 
-  /** The mistake that ends the round; null: there is none. */
+  /** Returns the mistake that ends the round, null if there is none. */
   synchronized Failure mistake() {
     return mistake;
   }
 
   /**
-   * Begins a step of once, and returns the JSON that keepOnce has kept under its key; null: none. Failure INTERNAL if this round has its
+   * Begins a step of once, and returns the JSON that keepOnce stored under its key, null if there is none. Throws Failure INTERNAL if this round has its
    * value already, as the function would not run.
    */
   synchronized String step(String key) {
@@ -147,14 +147,14 @@ final class Answers {
     kept.put(ONCE + key, InputResponse.newBuilder().setKey(ONCE + key).setRawJson(json).build());
   }
 
-  /** The state for a checkpoint, with the answers not requested yet. IllegalArgumentException above MAX_STATE. */
+  /** The state for a checkpoint, with the answers not requested yet. Throws IllegalArgumentException above MAX_STATE. */
   synchronized ByteString checkpoint(byte[] next) {
     Map<String, InputResponse> all = new LinkedHashMap<>(latest);
     all.putAll(kept);
     return memory(all.values(), next);
   }
 
-  /** The outcome that asks, with the state for the next round. IllegalArgumentException if it violates the contract. */
+  /** The outcome with the questions, and the state for the next round. Throws IllegalArgumentException if it violates the contract. */
   synchronized io.mcpedge.v1.InputRequired required(List<InputRequest> requests, InputRequired ending) {
     if (ending != null && ending.state != null) {
       state = ending.state;

@@ -16,11 +16,11 @@ import java.util.stream.Stream;
  * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; types, required members, unknown
  * members and bytes are checked again, since the handler relies on them.
  *
- * @param noun the word for a member in messages
- * @param member the member whose value is read; null: the whole object
+ * @param noun the name for a member in messages
+ * @param member the member whose value is read; null means the whole object
  */
 record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) {
-  /** The most unknown members that an error names. */
+  /** The maximum number of unknown members that an error names. */
   private static final int MOST_NAMES = 5;
 
   Arguments(Class<A> type, ObjectNode schema) {
@@ -32,7 +32,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     return new Arguments<>(type, schema, "member", member);
   }
 
-  /** Why the text does not fit; null if it fits. */
+  /** Returns why the text is invalid; null if it is valid. */
   String misfit(String text) {
     try {
       read(text);
@@ -42,7 +42,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     }
   }
 
-  /** Throws Failure INVALID_ARGUMENT when the text does not fit. Empty text is an empty object. */
+  /** Throws Failure INVALID_ARGUMENT if the text is invalid. Empty text is an empty object. */
   A read(String text) {
     JsonNode node;
     try {
@@ -88,7 +88,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     return rule;
   }
 
-  /** Throws INVALID_ARGUMENT for members that the schema does not name, where it admits no others. */
+  /** Throws INVALID_ARGUMENT for members that the schema does not permit. */
   private void refuseUnknown(ObjectNode node) {
     JsonNode properties = schema.path("properties");
     if (!schema.path("additionalProperties").isBoolean() || schema.path("additionalProperties").asBoolean()) {
@@ -102,7 +102,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
     }
   }
 
-  /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for missing members; at any depth. */
+  /** Sets defaults, converts 3.0 to an integer, and throws INVALID_ARGUMENT for missing members, at any depth. */
   private void complete(ObjectNode node, JsonNode by, String path) {
     JsonNode properties = resolved(by).path("properties");
     for (var property : properties.properties()) {

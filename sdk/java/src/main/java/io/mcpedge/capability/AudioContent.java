@@ -3,12 +3,12 @@ package io.mcpedge.capability;
 import java.util.Map;
 
 /**
- * A sound. MCP: AudioContent.
+ * Audio. MCP: AudioContent.
  *
  * @param data raw bytes, not base64
  * @param mimeType such as audio/wav
- * @param annotations null: none
- * @param meta {@code _meta}; null: none
+ * @param annotations may be null
+ * @param meta {@code _meta}; may be null
  */
 public record AudioContent(byte[] data, String mimeType, Annotations annotations, Map<String, Object> meta) implements Content, SamplingContent {
   public AudioContent {

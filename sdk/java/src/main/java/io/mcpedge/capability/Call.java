@@ -31,10 +31,10 @@ import java.util.concurrent.TimeUnit;
 public final class Call {
   private final RequestContext context;
   private volatile Principal principal;
-  private final Events events; // null: a completion or a cancellation, which have none
+  private final Events events; // null means a completion or a cancellation, which have none
   private final Answers answers;
   private final Context grpc = Context.current();
-  private Thread thread; // of the handler; null: none
+  private Thread thread; // of the handler; null if there is none
   private boolean cancelled;
   private double progress = Double.NEGATIVE_INFINITY;
   private boolean deferred;
@@ -102,7 +102,7 @@ public final class Call {
   }
 
   /**
-   * Whether the call has no caller any more: the client cancelled it, or its deadline is over. The handler's thread is then
+   * Whether the client has cancelled the call, or its deadline is over. The handler's thread is then
    * interrupted.
    */
   public synchronized boolean cancelled() {
@@ -145,7 +145,7 @@ public final class Call {
     return Once.read(answers, key, type, text);
   }
 
-  /** As above, for a string. */
+  /** Returns a string that is the same in all rounds of the call, see above. */
   public String once(String key, Callable<String> fn) throws Exception {
     return once(key, String.class, fn);
   }
@@ -176,18 +176,18 @@ public final class Call {
     return events != null && least > 0 && level.wire().getNumber() >= least;
   }
 
-  /** As below, without a total and a message. */
+  /** Sends progress without a total and a message. */
   public void progress(double progress) {
     progress(progress, 0, "");
   }
 
-  /** As below, without a message. */
+  /** Sends progress without a message. */
   public void progress(double progress, double total) {
     progress(progress, total, "");
   }
 
   /**
-   * Sends progress to the client: progress out of total (0: unknown), with a message for people (may be empty). Progress that does
+   * Sends progress to the client: progress out of total (0 means unknown), with a message for people (may be empty). Progress that does
    * not rise or was not requested is dropped; of the pending ones for a slow reader, only the last is kept. MCP:
    * notifications/progress.
    */
@@ -203,7 +203,7 @@ public final class Call {
     events.put("progress", event.build());
   }
 
-  /** As below, without a logger. */
+  /** Sends a log message without a logger's name. */
   public void log(Level level, Object data) {
     log(level, data, "");
   }
@@ -226,7 +226,7 @@ public final class Call {
   }
 
   /**
-   * Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end when its
+   * Makes the call a task now, if it may become one and is not one yet; otherwise it does nothing. A task does not end when its
    * client disconnects.
    */
   public synchronized void defer() {
@@ -275,7 +275,7 @@ public final class Call {
     return answer(Question.sampling(key, request));
   }
 
-  /** As above, with one message of the user and at most so many tokens. */
+  /** Requests a completion for one message of the user, with at most maxTokens tokens. */
   public SamplingResult sample(String key, String prompt, int maxTokens) {
     return answer(Question.sampling(key, prompt, maxTokens));
   }
@@ -314,7 +314,7 @@ public final class Call {
 
   // For the library.
 
-  /** The thread that runs the handler from now on, which a cancellation interrupts; null: none, and its interrupt is over. */
+  /** The thread that runs the handler from now on, which a cancellation interrupts; null if there is none, and its interrupt is over. */
   synchronized void runIn(Thread handler) {
     thread = handler;
     if (handler == null) {

@@ -108,7 +108,7 @@ public final class Capability {
   }
 
   /**
-   * Hides the message of every exception of a handler that has no reason, as mistakes of the program are hidden. {@link Failure}, the
+   * Hides the message of every exception of a handler that has no reason, as faults of the program are hidden. {@link Failure}, the
    * status of a gRPC call and {@link Unanswered} are shown.
    */
   public Capability maskErrors(boolean mask) {
@@ -140,18 +140,18 @@ public final class Capability {
    * without a schema.
    *
    * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the
-   * status of a gRPC call keep their kind, except NOT_FOUND, which is for the model, too. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java
+   * status of a gRPC call keep their kind, except NOT_FOUND, which is for the model, too. A fault of the program (an Error, NullPointerException, ClassCastException … of Java
    * itself) is INTERNAL, and its text is only logged.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
     return tool(name, description, None.class, handler == null ? null : (call, none) -> handler.call(call), options);
   }
 
-  /** The arguments of what takes none. */
+  /** The arguments of tools and prompts without arguments. */
   private record None() {}
 
   /**
-   * As above, with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link
+   * Adds a tool with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link
    * Default}. Components are required unless they are an Optional or have a default. A Map, or a {@link RawJson} with {@link
    * ToolOption#inputSchema}, is possible, too.
    */
@@ -159,7 +159,7 @@ public final class Capability {
     return add(Tools.of(name, description, arguments, null, handler, options), handler);
   }
 
-  /** As above, with structured content of a type, from which the output schema is generated. */
+  /** Adds a tool with arguments and structured content of a type, from which the output schema is generated. */
   public <A, R> Capability tool(
       String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
     return add(Tools.of(name, description, arguments, result, handler, options), handler);
@@ -248,7 +248,7 @@ public final class Capability {
     return prompt(name, description, None.class, handler == null ? null : (call, none) -> handler.call(call));
   }
 
-  /** As above, with arguments: a record of Strings, enums and Optionals of them. */
+  /** Adds a prompt with arguments: a record of Strings, enums and Optionals of them. */
   public <A> Capability prompt(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
     prompts.add(name, Prompts.of(name, description, arguments, handler, completes), handler);
     return this;

@@ -3,13 +3,13 @@ package io.mcpedge.capability;
 import java.util.Map;
 
 /**
- * What a client can be asked. MCP: ClientCapabilities.
+ * The questions that a client supports. MCP: ClientCapabilities.
  *
- * @param form {@link Call#ask} and {@link Call#askForm}
- * @param url {@link Call#askUrl}
- * @param sampling {@link Call#sample}
+ * @param form whether it supports {@link Call#ask} and {@link Call#askForm}
+ * @param url whether it supports {@link Call#askUrl}
+ * @param sampling whether it supports {@link Call#sample}
  * @param samplingTools sampling with tools
- * @param roots {@link Call#roots}
+ * @param roots whether it supports {@link Call#roots}
  * @param extensions the settings of the client's extensions, by their ids
  */
 public record ClientCapabilities(

@@ -8,7 +8,7 @@ import java.util.*;
  * @param argument the name
  */
 public record Complete(String argument, Completer by) {
-  /** The most values of a completion by MCP. */
+  /** The maximum number of values of a completion by MCP. */
   private static final int MOST = 100;
 
   /** Suggests values. */
@@ -30,7 +30,7 @@ public record Complete(String argument, Completer by) {
     });
   }
 
-  /** Completers by name. DefinitionException for a name that is not known. */
+  /** Completers by name. Throws DefinitionException for a name that is not known. */
   static Map<String, Completer> of(String what, List<String> known, Complete... completes) {
     Map<String, Completer> out = new java.util.HashMap<>();
     for (Complete c : completes) {

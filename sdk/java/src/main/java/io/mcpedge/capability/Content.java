@@ -15,12 +15,12 @@ public sealed interface Content permits TextContent, ImageContent, AudioContent,
     return new TextContent(text);
   }
 
-  /** A picture. */
+  /** An image. */
   static ImageContent image(byte[] data, String mimeType) {
     return new ImageContent(data, mimeType);
   }
 
-  /** A sound. */
+  /** Audio. */
   static AudioContent audio(byte[] data, String mimeType) {
     return new AudioContent(data, mimeType);
   }

@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** The user said no to a question. */
+/** The user declined a question. */
 public final class Declined extends Unanswered {
   private static final long serialVersionUID = 1;
 

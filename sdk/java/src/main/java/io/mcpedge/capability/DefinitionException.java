@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** A tool, resource, prompt or question that cannot be served: a mistake of the program, thrown where it is defined. */
+/** A tool, resource, prompt or question that cannot be served: a fault of the program, thrown where it is defined. */
 public final class DefinitionException extends IllegalArgumentException {
   private static final long serialVersionUID = 1;
 
@@ -12,14 +12,14 @@ public final class DefinitionException extends IllegalArgumentException {
     super(message, cause);
   }
 
-  /** Throws it for a handler or a provider of null. */
+  /** Throws if a handler or a provider is null. */
   static void unlessGiven(String what, Object given) {
     if (given == null) {
       throw new DefinitionException(what + " is null; give one");
     }
   }
 
-  /** Throws it for a name or a description of null. */
+  /** Throws if a name or a description is null. */
   static void unlessNamed(String what, String name, String description) {
     if (name == null) {
       throw new DefinitionException("a " + what + "'s name is null; give a text");

@@ -2,7 +2,7 @@ package io.mcpedge.capability;
 
 import java.lang.annotation.*;
 
-/** Says for the model what a component of a record is. JSON Schema: description. */
+/** Describes a component of a record to the model. JSON Schema: description. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.FIELD, ElementType.RECORD_COMPONENT, ElementType.TYPE})
 public @interface Description {

@@ -3,16 +3,16 @@ package io.mcpedge.capability;
 /**
  * The user's answer to a form or a URL. MCP: ElicitResult.
  *
- * @param content the form that was filled in, a JSON object; null unless it was accepted
+ * @param content the completed form, a JSON object; null unless the action is ACCEPT
  */
 public record ElicitResult(Action action, RawJson content) {
-  /** What the user did. */
+  /** The reaction of the user. */
   public enum Action {
     ACCEPT,
     DECLINE,
     CANCEL;
 
-    /** The name as MCP has it: in lower case. */
+    /** Returns the name in MCP, in lower case. */
     @Override
     public String toString() {
       return name().toLowerCase(java.util.Locale.ROOT);

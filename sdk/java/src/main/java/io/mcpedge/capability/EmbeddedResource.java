@@ -5,8 +5,8 @@ import java.util.Map;
 /**
  * Contents of a resource within a result or a message; their URI is required. MCP: EmbeddedResource.
  *
- * @param annotations null: none
- * @param meta {@code _meta}; null: none
+ * @param annotations may be null
+ * @param meta {@code _meta}; may be null
  */
 public record EmbeddedResource(ResourceContents resource, Annotations annotations, Map<String, Object> meta) implements Content {
   public EmbeddedResource {

@@ -13,7 +13,7 @@ import java.util.*;
 final class Events {
   /** The number of waiting events from which new progress replaces waiting progress, and a checkpoint a waiting one. */
   private static final int COALESCE = 64;
-  /** The most waiting events; further log messages are dropped, and the client gets their number. */
+  /** The maximum number of waiting events; further log messages are dropped, and the client gets their number. */
   private static final int MOST = 1024;
 
   private record Event(String kind, Message message) {}

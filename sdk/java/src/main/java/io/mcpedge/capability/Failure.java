@@ -42,7 +42,7 @@ public final class Failure extends RuntimeException {
     return reason;
   }
 
-  /** The error's {@code data}; null: none. In the kit for tests it is a {@link RawJson}. */
+  /** The error's {@code data}; null if there is none. In the kit for tests it is a {@link RawJson}. */
   public Object data() {
     return data;
   }
@@ -68,7 +68,7 @@ public final class Failure extends RuntimeException {
     }
   }
 
-  /** As a status, for calls that have no other way to say it. */
+  /** Converts a failure to a status, for RPCs that cannot return a failure. */
   static Status status(io.mcpedge.v1.Failure failure) {
     String name = failure.getReason().name().replace("FAILURE_REASON_", "");
     boolean unknown = failure.getReason().equals(FailureReason.FAILURE_REASON_UNSPECIFIED) || failure.getReason().equals(FailureReason.UNRECOGNIZED);

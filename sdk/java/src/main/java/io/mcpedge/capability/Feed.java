@@ -13,7 +13,7 @@ import java.util.function.Function;
  * coalesced; publishing never blocks.
  */
 final class Feed {
-  /** The most URIs that wait for a watcher; more become one event for the watched URI. */
+  /** The maximum number of URIs that wait for a watcher; more become one event for the watched URI. */
   private static final int MAX_PENDING = 1024;
 
   private final Executor executor;
@@ -23,7 +23,7 @@ final class Feed {
     this.executor = executor;
   }
 
-  /** What a watcher holds while it watches. */
+  /** The resources of a watcher, from its start to its end. */
   interface Holding {
     Holding NONE = new Holding() {};
 
@@ -33,7 +33,7 @@ final class Feed {
     default void release() {}
   }
 
-  /** uri is what changed; "" in a feed of lists. */
+  /** Publishes the change of a URI; "" in a feed of lists. */
   void publish(String uri) {
     watchers.forEach(w -> w.add(uri));
   }
@@ -50,7 +50,7 @@ final class Feed {
     }
   }
 
-  /** Serves one watcher of a URI ("": of everything): started first, then one event for each change, until it leaves. */
+  /** Serves one watcher of a URI ("" means of all): sends started, then one event for each change, until it disconnects. */
   <M extends Message> void serve(String uri, StreamObserver<M> observer, M started, Function<String, M> event, Holding holding) {
     var watcher = new Watcher<>(uri, (ServerCallStreamObserver<M>) observer, started, event, holding);
     watchers.add(watcher);
@@ -63,7 +63,7 @@ final class Feed {
     private final Function<String, M> event;
     private final Holding holding;
     private final Set<String> pending = new LinkedHashSet<>(); // guards itself
-    private M started; // null: sent
+    private M started; // null after it was sent
     private boolean over;
 
     Watcher(String uri, ServerCallStreamObserver<M> to, M started, Function<String, M> event, Holding holding) {
@@ -118,7 +118,7 @@ final class Feed {
       changed.forEach(c -> to.onNext(event.apply(c)));
     }
 
-    /** A null status: the caller has left. */
+    /** Ends the watcher. A null status means that the caller has disconnected. */
     synchronized void end(Status status) {
       if (over) {
         return;

@@ -12,13 +12,13 @@ final class Habits {
 
   private Habits() {}
 
-  /** The description of a component; null: none. */
+  /** The description of a component; null if there is none. */
   static String description(FieldScope field) {
     Description own = field.getAnnotation(Description.class);
     return own != null ? own.value() : parameters(field).map(a -> (String) member(a, "description")).filter(text -> !text.isEmpty()).findFirst().orElse(null);
   }
 
-  /** Whether a component may be left out by an annotation that says so, and is null then. */
+  /** Returns whether an annotation makes a component optional, so that it may be null. */
   static boolean mayBeMissing(FieldScope field) {
     var type = field.getRawMember().getAnnotatedType();
     boolean nullable = Stream.concat(Stream.of(field.getRawMember().getAnnotations()), Stream.of(type.getAnnotations()))

@@ -6,7 +6,7 @@ import java.util.List;
  * An image that clients may show. MCP: Icon.
  *
  * @param src its https: or data: URL
- * @param mimeType empty: unknown
+ * @param mimeType empty means unknown
  * @param sizes such as 48x48
  * @param theme light, dark, or empty for both
  */

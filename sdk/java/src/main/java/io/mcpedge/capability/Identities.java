@@ -22,7 +22,7 @@ import java.util.stream.StreamSupport;
  * cannot be fetched again; without keys, calls end as UNAVAILABLE.
  */
 public final class Identities {
-  /** Puts the identities that a call has into its context. */
+  /** Copies the identities in the metadata of a call into its context. */
   static final ServerInterceptor HEADERS = new ServerInterceptor() {
     @Override
     public <Q, R> ServerCall.Listener<Q> interceptCall(ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
@@ -35,22 +35,22 @@ public final class Identities {
   private static final Metadata.Key<String> HEADER = Metadata.Key.of("mcp-identity", Metadata.ASCII_STRING_MARSHALLER);
   private static final Context.Key<List<String>> SENT = Context.key("mcpedge-identity");
   private static final String TYPE = "mcp-identity+jwt";
-  /** By how many seconds the clocks of the edge and of the service may differ. */
+  /** The tolerated difference between the clocks of the edge and of the service, in seconds. */
   private static final long SKEW = 30;
-  /** How often the keys are fetched while calls come. */
+  /** The interval at which keys are fetched again while calls arrive. */
   private static final long REFRESH = TimeUnit.MINUTES.toNanos(5);
-  /** How long keys are used that cannot be fetched again. */
+  /** How long keys are used if they cannot be fetched again. */
   private static final long KEPT = TimeUnit.HOURS.toNanos(1);
-  /** The least time between two fetches because of an unknown key, or because a fetch failed. */
+  /** The minimum interval between two fetches because of an unknown key or a failed fetch. */
   private static final long AGAIN = TimeUnit.SECONDS.toNanos(1);
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
-  /** Bounds a JWK Set. */
+  /** The maximum size of a JWK Set, in bytes. */
   private static final int BYTES = 1 << 20;
 
   private final URI url;
   private final String audience;
   private final HttpClient http;
-  private volatile Keys keys; // null: none yet
+  private volatile Keys keys; // null before the first
   private volatile long tried = System.nanoTime() - KEPT;
   private volatile String failed = "";
   private volatile boolean refreshing;
@@ -88,7 +88,7 @@ public final class Identities {
     return sent == null ? List.of() : sent;
   }
 
-  /** The caller of a call. StatusRuntimeException UNAUTHENTICATED if it is not certain, UNAVAILABLE without keys. */
+  /** Returns the verified caller of a call. Throws StatusRuntimeException: UNAUTHENTICATED if the identity is invalid, UNAVAILABLE without keys. */
   Principal verify(List<String> sent, String call) {
     if (sent.size() != 1) {
       throw refused("the call has " + sent.size() + " identities (metadata " + HEADER.name() + "): have the edge sign one, with identity: signed of this backend");
@@ -152,7 +152,7 @@ public final class Identities {
   }
 
   /**
-   * A key by its id. The keys are fetched for an unknown one. Known keys stay in use while they are fetched anew, unless the last attempt
+   * A key by its id. The keys are fetched for an unknown one. Known keys stay in use while they are fetched again, unless the last attempt
    * is long ago: they may be withdrawn.
    */
   private PublicKey key(String id) {
@@ -174,7 +174,7 @@ public final class Identities {
     return key;
   }
 
-  /** Fetches the keys, unless they differ from before already, or the last attempt is too recent. */
+  /** Fetches the keys, unless they are no longer those in before, or the last attempt is too recent. */
   private synchronized void fetch(Keys before) {
     if (keys != before || System.nanoTime() - tried < AGAIN) {
       return;
@@ -191,7 +191,7 @@ public final class Identities {
     }
   }
 
-  /** Reads the JWK Set (RFC 7517, section 5). Unusable keys are left out. */
+  /** Reads the JWK Set (RFC 7517, section 5). Unusable keys are omitted. */
   private Map<String, PublicKey> read() throws IOException, InterruptedException {
     var response = http.send(HttpRequest.newBuilder(url).timeout(TIMEOUT).build(), HttpResponse.BodyHandlers.ofInputStream());
     try (InputStream in = response.body()) {

@@ -35,7 +35,7 @@ final class Json {
       .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
       .build();
 
-  /** Content within a value would be JSON of its members, which no client knows as content. */
+  /** Refuses content within a value: its JSON would not be content for clients. */
   private static final class NoContent extends JsonSerializer<Content> {
     @Override
     public void serialize(Content value, JsonGenerator out, SerializerProvider provider) throws JsonMappingException {

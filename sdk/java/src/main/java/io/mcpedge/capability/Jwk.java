@@ -12,12 +12,12 @@ import java.util.HexFormat;
 
 /** Public keys in JSON (RFC 7517), and the signatures of EdDSA, ES256, ES384 and RS256 (RFC 7518). */
 final class Jwk {
-  /** What a raw key of Ed25519 has before it in X.509 (RFC 8410). */
+  /** The prefix of a raw Ed25519 key in X.509 (RFC 8410). */
   private static final String ED25519 = "302a300506032b6570032100";
 
   private Jwk() {}
 
-  /** The key; null if it is of another kind, or none. */
+  /** Returns the key; null if it is invalid or of another kind. */
   static PublicKey publicKey(JsonNode jwk) {
     try {
       return switch (jwk.path("kty").asText() + " " + jwk.path("crv").asText("")) {
@@ -54,7 +54,7 @@ final class Jwk {
     return KeyFactory.getInstance("EC").generatePublic(new ECPublicKeySpec(point, parameters.getParameterSpec(ECParameterSpec.class)));
   }
 
-  /** Whether a signature by an algorithm is that of a key. False for an algorithm that is not permitted, or not that of the key. */
+  /** Returns whether a signature is valid for a key. False for an algorithm that is not permitted or does not suit the key. */
   static boolean verifies(String algorithm, PublicKey key, byte[] signed, byte[] signature) throws GeneralSecurityException {
     int bits = key instanceof ECPublicKey ec ? ec.getParams().getOrder().bitLength() : 0;
     String name = switch (algorithm) {

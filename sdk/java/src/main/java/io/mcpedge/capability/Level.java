@@ -14,7 +14,7 @@ public enum Level {
   ALERT,
   EMERGENCY;
 
-  /** The name as MCP has it: in lower case. */
+  /** Returns the name in MCP, in lower case. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

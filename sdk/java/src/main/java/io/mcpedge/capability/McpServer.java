@@ -28,7 +28,7 @@ public final class McpServer {
    * @param arguments as the client sent them; numbers with a fraction are BigDecimals
    */
   public record CallToolRequest(String name, Map<String, Object> arguments, RawJson json) {
-    /** The arguments read as a type, such as a record. Failure INVALID_ARGUMENT if they do not fit. */
+    /** The arguments read as a type, such as a record. Throws Failure INVALID_ARGUMENT if they do not fit. */
     public <A> A arguments(Class<A> type) {
       return new Arguments<>(type, Schemas.ofArguments("tool " + name, type)).read(json.text());
     }
@@ -37,14 +37,14 @@ public final class McpServer {
   /**
    * A read.
    *
-   * @param variables those of the URI template, decoded; a variable that the URI does not have is missing
+   * @param variables those of the URI template, decoded; variables that the URI omits are absent
    */
   public record ReadResourceRequest(String uri, Map<String, String> variables) {}
 
   /** A request for a prompt. */
   public record GetPromptRequest(String name, Map<String, String> arguments) {}
 
-  /** Sets what the server has. A definition that cannot be served throws DefinitionException where it is added. */
+  /** Builds the server. Methods that add an invalid definition throw DefinitionException. */
   public static final class Builder {
     private final Capability capability = new Capability("", "");
 
@@ -55,7 +55,7 @@ public final class McpServer {
       return serverInfo(new Implementation(name, version));
     }
 
-    /** As above, with a title, a description, a website and icons. */
+    /** The name and version of the server, with a title, a description, a website and icons. */
     public Builder serverInfo(Implementation info) {
       capability.info.clear().mergeFrom(Wire.implementation(info));
       return this;

@@ -17,7 +17,7 @@ import java.util.stream.BaseStream;
  * SDK is no dependency: its records are read as the JSON that they stand for. What has some of the members of a result and cannot be
  * one is an error, which says what to write; nothing is guessed.
  *
- * @param owner who returned it, in messages: tool greet
+ * @param owner the handler that returned it, for messages, such as: tool greet
  * @param value what to write if a value is meant
  */
 record Official(String owner, String value) {
@@ -27,12 +27,12 @@ record Official(String owner, String value) {
   private static final List<String> READ = List.of("contents", "_meta");
   private static final Set<String> KINDS = Set.of("text", "image", "audio", "resource_link", "resource");
 
-  /** Whether a class is one of the official SDK's. */
+  /** Returns whether a class is part of the official SDK. */
   static boolean isOfficial(Class<?> type) {
     return type.getName().startsWith(SCHEMA);
   }
 
-  /** Why values of a type are no results; null: they may be. */
+  /** Returns why values of a type cannot be results; null if they may be. */
   static String refusal(Class<?> type) {
     for (Class<?> each : List.of(byte[].class, BaseStream.class, java.util.Iterator.class, Future.class, Optional.class)) {
       if (each.isAssignableFrom(type)) {
@@ -44,7 +44,7 @@ record Official(String owner, String value) {
     return isPublisher(type) ? "a " + type.getSimpleName() + " of Reactor: give its value, as block() returns it; the handler may block" : null;
   }
 
-  /** The value in a Future or an Optional, once it is there; other values as they are. */
+  /** Returns the value in a Future, for which it waits, or in an Optional; other values unchanged. */
   static Object settled(Object value) throws Exception {
     if (value instanceof Future<?> future) {
       return settled(future.get());
@@ -67,7 +67,7 @@ record Official(String owner, String value) {
     return new Failure(Reason.INTERNAL, owner + " returned " + why);
   }
 
-  /** The members of an object of the official SDK, or of a Map or an ObjectNode with a member of those; null for other values. */
+  /** Returns the members of an object of the official SDK, or of a Map or an ObjectNode with one of the known members; null for other values. */
   private ObjectNode members(Object value, Collection<String> known) {
     boolean official = value != null && isOfficial(value.getClass());
     boolean map = value instanceof Map<?, ?> m && known.stream().anyMatch(m::containsKey);
@@ -86,7 +86,7 @@ record Official(String owner, String value) {
     }
   }
 
-  /** The members of a result, of which each is known; null for values that have none of them. */
+  /** Returns the members of a result, after checking that each is known; null for values without any of them. */
   private ObjectNode whole(Object value, String result, List<String> known) {
     ObjectNode has = members(value, known);
     if (has == null) {
@@ -112,7 +112,7 @@ record Official(String owner, String value) {
     }
   }
 
-  /** A result of a tool; null for a value that is none. */
+  /** Converts a result of a tool; null for other values. */
   Result result(Object given) {
     ObjectNode has = whole(given, "a tool", RESULT);
     if (has == null || given != null && isOfficial(given.getClass()) && !given.getClass().getSimpleName().equals("CallToolResult")) {
@@ -129,7 +129,7 @@ record Official(String owner, String value) {
     return new Result(content, structured, has.path("isError").asBoolean(), meta(has));
   }
 
-  /** Content; null for a value that is none. */
+  /** Converts content; null for other values. */
   Content contentOf(Object given) {
     if (given instanceof Content own) {
       return own;
@@ -172,7 +172,7 @@ record Official(String owner, String value) {
         : new BlobResourceContents(uri, mimeType, bytes(has, "blob"), meta(has));
   }
 
-  /** A result of a read; null for a value that is none. */
+  /** Converts a result of a read; null for other values. */
   ReadResult read(Object given) {
     if (given != null && isOfficial(given.getClass()) && given.getClass().getSimpleName().matches("(Text|Blob)ResourceContents")) {
       return new ReadResult(List.of(contents(tree(given))));
@@ -187,7 +187,7 @@ record Official(String owner, String value) {
     return new ReadResult(all, meta(has));
   }
 
-  /** A result of a prompt; null for a value that is none. */
+  /** Converts a result of a prompt; null for other values. */
   PromptResult prompt(Object given) {
     ObjectNode has = whole(given, "a prompt", PROMPT);
     if (has == null || !has.has("messages")) {
@@ -199,7 +199,7 @@ record Official(String owner, String value) {
     return new PromptResult(has.path("description").asText(""), messages, meta(has));
   }
 
-  /** A message of a prompt: content is one of the user. Null for a value that is none. */
+  /** Converts a message of a prompt; content is a message of the user. Null for other values. */
   PromptMessage messageOf(Object given) {
     if (given instanceof PromptMessage own) {
       return own;

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.exc.InvalidDefinitionException;
 import java.util.concurrent.Callable;
 
 /**
- * Values that once keeps, as JSON. One that JSON has not is a mistake of the program, Failure INTERNAL: as an error for the model it would
+ * Values that once keeps, as JSON. A value that JSON does not have is a fault of the program, Failure INTERNAL: as an error for the model it would
  * be tried again, and the effect has happened.
  */
 final class Once {

@@ -6,12 +6,12 @@ import java.util.Map;
 /**
  * The caller. Its members are empty where the credentials do not have them.
  *
- * @param subject the id of the caller; empty: anonymous
- * @param issuer who vouches for the subject: the issuer of its access token
+ * @param subject the id of the caller; empty means anonymous
+ * @param issuer the issuer of the subject's access token
  * @param scopes the OAuth scopes of the access token
  * @param roles the roles by the settings of the edge
  * @param clientId the OAuth client
- * @param actor who acts for the subject
+ * @param actor the id of the program that acts for the subject
  * @param subjectIsClient whether the subject is a program, not a person
  * @param claims claims of the access token by their names: those that the edge's setting {@code claims} of this backend names
  */
@@ -28,7 +28,7 @@ public record Principal(
     claims = claims == null ? Map.of() : Map.copyOf(claims);
   }
 
-  /** A principal with a subject alone; "" is anonymous. */
+  /** A principal with a subject only; "" means anonymous. */
   public Principal(String subject) {
     this(subject, "", List.of(), List.of(), "", "", false, Map.of());
   }

@@ -6,8 +6,8 @@ import java.util.Map;
 /**
  * A prompt by its description. MCP: Prompt.
  *
- * @param title the name for people; empty: none
- * @param meta {@code _meta}; null: none
+ * @param title the name for people; may be empty
+ * @param meta {@code _meta}; may be null
  */
 public record Prompt(
     String name, String title, String description, List<PromptArgument> arguments, List<Icon> icons, Map<String, Object> meta) {

@@ -3,7 +3,7 @@ package io.mcpedge.capability;
 /**
  * An argument of a prompt. MCP: PromptArgument.
  *
- * @param title the name for people; empty: none
+ * @param title the name for people; may be empty
  */
 public record PromptArgument(String name, String title, String description, boolean required) {
   public PromptArgument {

@@ -6,8 +6,8 @@ import java.util.Map;
 /**
  * A complete prompt. MCP: GetPromptResult.
  *
- * @param description empty: that of the prompt
- * @param meta {@code _meta}; null: that of {@link Call#setMeta}
+ * @param description empty means that of the prompt
+ * @param meta {@code _meta}; null means that of {@link Call#setMeta}
  */
 public record PromptResult(String description, List<PromptMessage> messages, Map<String, Object> meta) {
   public PromptResult {

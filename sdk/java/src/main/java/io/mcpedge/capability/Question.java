@@ -35,7 +35,7 @@ public final class Question<T> {
     return misfit(response) == null;
   }
 
-  /** Why a response is invalid, so that the question is repeated; null if it is valid. */
+  /** Returns why a response is invalid, so that the question is repeated; null if it is valid. */
   String misfit(InputResponse response) {
     return misfit.apply(response);
   }
@@ -101,7 +101,7 @@ public final class Question<T> {
         r -> r.getCreateMessage().getContentCount() > 0 ? null : "it must be a message of a model", r -> Unwire.sampled(r.getCreateMessage()));
   }
 
-  /** As above, with one message of the user and at most so many tokens. */
+  /** Requests a completion for one message of the user, with at most maxTokens tokens. */
   public static Question<SamplingResult> sampling(String key, String prompt, int maxTokens) {
     return sampling(key, SamplingRequest.builder().maxTokens(maxTokens).messages(new SamplingMessage(Role.USER, prompt)).build());
   }
@@ -123,7 +123,7 @@ public final class Question<T> {
     return InputRequest.newBuilder().setKey(key).setElicitForm(ElicitForm.newBuilder().setMessage(message).setRequestedSchemaJson(schema));
   }
 
-  /** misfit returns why the content of a form is invalid; null if it is valid. */
+  /** Creates a question by a form. misfit returns why the content is invalid; null if it is valid. */
   private static <T> Question<T> elicitation(InputRequest.Builder request, Function<String, String> misfit, Function<InputResponse, T> read) {
     return new Question<>(request, r -> switch (r.getElicit().getAction()) {
       case ELICIT_ACTION_ACCEPT -> misfit.apply(r.getElicit().getContentJson());

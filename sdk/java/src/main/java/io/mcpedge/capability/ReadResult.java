@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * A complete answer to a read. MCP: ReadResourceResult.
  *
- * @param meta {@code _meta}; null: that of {@link Call#setMeta}
+ * @param meta {@code _meta}; null means that of {@link Call#setMeta}
  */
 public record ReadResult(List<ResourceContents> contents, Map<String, Object> meta) {
   public ReadResult {

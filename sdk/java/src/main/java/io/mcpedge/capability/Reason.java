@@ -3,15 +3,15 @@ package io.mcpedge.capability;
 import io.mcpedge.v1.FailureReason;
 
 /**
- * Why there is no result. Of a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND, as a result with {@code
+ * The reason of a failure. For a tool, the model sees INVALID_ARGUMENT, FAILED_PRECONDITION and NOT_FOUND, as a result with {@code
  * isError}; all others are protocol errors, which the client sees.
  */
 public enum Reason {
   /** The arguments are wrong. */
   INVALID_ARGUMENT,
-  /** The resource, or what a tool looked for, does not exist. */
+  /** The resource, or an object that a tool needs, does not exist. */
   NOT_FOUND,
-  /** The state of the world does not allow it now. */
+  /** The current state does not permit it. */
   FAILED_PRECONDITION,
   /** The caller may not do it. */
   PERMISSION_DENIED,

@@ -8,13 +8,13 @@ final class Registry<E> {
   private final Feed changes;
   private final Map<String, E> entries = new LinkedHashMap<>();
 
-  /** what is the word for an entry in messages, such as tool. */
+  /** Creates a registry. what is the name for an entry in messages, such as tool. */
   Registry(String what, Feed changes) {
     this.what = what;
     this.changes = changes;
   }
 
-  /** Adds an entry. DefinitionException if the key is taken, or the handler is null. */
+  /** Adds an entry. Throws DefinitionException if the key is taken, or the handler is null. */
   synchronized void add(String key, E entry, Object handler) {
     DefinitionException.unlessGiven("the handler of " + what + " " + Json.quote(key), handler);
     if (entries.putIfAbsent(key, entry) != null) {
@@ -23,7 +23,7 @@ final class Registry<E> {
     changes.publish("");
   }
 
-  /** Whether there was such an entry. */
+  /** Removes an entry, and returns whether it existed. */
   synchronized boolean remove(String key) {
     boolean removed = entries.remove(key) != null;
     if (removed) {
@@ -32,12 +32,12 @@ final class Registry<E> {
     return removed;
   }
 
-  /** The entry of a key; null: none. */
+  /** The entry of a key; null if there is none. */
   synchronized E get(String key) {
     return entries.get(key);
   }
 
-  /** The entry of a key. Failure NOT_FOUND if there is none. */
+  /** The entry of a key. Throws Failure NOT_FOUND if there is none. */
   synchronized E find(String key) {
     E found = entries.get(key);
     if (found == null) {

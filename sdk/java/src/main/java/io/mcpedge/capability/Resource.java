@@ -4,15 +4,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A readable object, as it is listed. MCP: Resource.
+ * A resource in a list. MCP: Resource.
  *
  * @param uri absolute
  * @param name required
- * @param title the name for people; empty: none
- * @param mimeType empty: unknown
- * @param size in bytes; null: unknown
- * @param annotations null: none
- * @param meta {@code _meta}; null: none
+ * @param title the name for people; may be empty
+ * @param mimeType empty means unknown
+ * @param size in bytes; null means unknown
+ * @param annotations may be null
+ * @param meta {@code _meta}; may be null
  */
 public record Resource(
     String uri, String name, String title, String description, String mimeType, Long size, Annotations annotations, List<Icon> icons,
@@ -26,7 +26,7 @@ public record Resource(
     icons = icons == null ? List.of() : List.copyOf(icons);
   }
 
-  /** A resource by its URI and name alone. */
+  /** A resource with a URI and a name only. */
   public Resource(String uri, String name) {
     this(uri, name, "", "", "", null, null, List.of(), null);
   }

@@ -4,13 +4,13 @@ import java.util.Map;
 
 /** Contents of a resource: a text, or bytes. MCP: ResourceContents. */
 public sealed interface ResourceContents permits TextResourceContents, BlobResourceContents {
-  /** Empty for a read: the URI that was read. */
+  /** The URI. Empty in the result of a read means the URI that was read. */
   String uri();
 
-  /** Empty for a read: that of the resource or template. */
+  /** The MIME type. Empty in the result of a read means that of the resource or template. */
   String mimeType();
 
-  /** {@code _meta}; null: none. */
+  /** {@code _meta}; null if there is none. */
   Map<String, Object> meta();
 
   /** The text of TextResourceContents. Other contents throw IllegalStateException. */

@@ -139,12 +139,12 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
     });
   }
 
-  /** Asks a provider something. */
+  /** Calls a method of a provider. */
   private interface Ask<P, R> {
     R of(P provider) throws Exception;
   }
 
-  /** What the provider of a URI returns. Failure NOT_FOUND if it is of another kind, or returns null. */
+  /** Returns the result of the provider of a URI. Throws Failure NOT_FOUND if the provider is of another kind, or returns null. */
   private <P, R> R found(String uri, Class<P> kind, Ask<P, R> ask) throws Exception {
     var provided = provided(uri).filter(p -> kind.isInstance(p.provider)).orElseThrow(() -> Failure.notFound("resource", uri));
     R found;
@@ -163,7 +163,7 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
     return s.providers.stream().filter(p -> uri.startsWith(p.prefix)).max(Comparator.comparingInt(p -> p.prefix.length()));
   }
 
-  /** The providers that one watcher keeps watching: those that fit. */
+  /** The providers with a matching prefix, which are watched for one watcher. */
   private final class Watching implements Feed.Holding {
     private final Predicate<String> fits;
     private final Set<Provided> held = new LinkedHashSet<>();

@@ -7,10 +7,10 @@ import java.util.Map;
  * Resources by a URI template of RFC 6570, without the modifiers {@code *} and {@code :}. MCP: ResourceTemplate.
  *
  * @param name required
- * @param title the name for people; empty: none
- * @param mimeType empty: unknown
- * @param annotations null: none
- * @param meta {@code _meta}; null: none
+ * @param title the name for people; may be empty
+ * @param mimeType empty means unknown
+ * @param annotations may be null
+ * @param meta {@code _meta}; may be null
  */
 public record ResourceTemplate(
     String uriTemplate, String name, String title, String description, String mimeType, Annotations annotations, List<Icon> icons,

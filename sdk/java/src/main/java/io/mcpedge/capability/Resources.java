@@ -41,7 +41,7 @@ final class Resources {
     return new Template(Wire.template(template), parsed, read, completers);
   }
 
-  /** DefinitionException for what has no absolute URI, no name, or a MIME type that is none. */
+  /** Throws DefinitionException if the URI is not absolute, the name is missing, or the MIME type is invalid. */
   private static void unlessListed(String what, String uri, String name, String mimeType) {
     if (!mimeType.isEmpty() && !mimeType.contains("/")) {
       throw new DefinitionException(what + " " + Json.quote(uri) + ": the MIME type " + Json.quote(mimeType)
@@ -93,7 +93,7 @@ final class Resources {
     return new ReadResult(out, meta);
   }
 
-  /** Fills in the URI and the MIME type where they are empty. */
+  /** Sets the URI and the MIME type if they are empty. */
   private static ResourceContents completed(ResourceContents contents, String uri, String mimeType) {
     String of = contents.uri().isEmpty() ? uri : contents.uri();
     String type = contents.mimeType().isEmpty() ? mimeType : contents.mimeType();
@@ -101,7 +101,7 @@ final class Resources {
         : new TextResourceContents(of, type, contents.text(), contents.meta());
   }
 
-  /** Contents of bytes: text, if they are UTF-8 and the MIME type may be that of text. */
+  /** Returns contents of bytes: text, if they are UTF-8 and the MIME type permits it. */
   static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
     if (neverText(mimeType)) {
       return Content.contents(uri, mimeType, bytes);
@@ -113,7 +113,7 @@ final class Resources {
     }
   }
 
-  /** Whether contents of a MIME type are never text, whatever their bytes. */
+  /** Returns whether contents of a MIME type are never text. */
   private static boolean neverText(String mimeType) {
     boolean text = mimeType.endsWith("+xml") || mimeType.endsWith("+json");
     return !text && (Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType));

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A tool's result in full: for tools that mix content with structured content, fail with content, or set {@code _meta}. MCP:
+ * A complete tool result, for tools that combine content with structured content, fail with content, or set {@code _meta}. MCP:
  * CallToolResult.
  *
  * @param content may be empty; with structured content the edge then adds its serialization as text
- * @param structuredContent any value that encodes as JSON, a RawJson verbatim; null: none
+ * @param structuredContent any value that encodes as JSON, a RawJson verbatim; may be null
  * @param isError the tool failed in a way that the model should see
- * @param meta {@code _meta}, null: that of {@link Call#setMeta}
+ * @param meta {@code _meta}, null means that of {@link Call#setMeta}
  */
 public record Result(List<Content> content, Object structuredContent, boolean isError, Map<String, Object> meta) {
   public Result {

@@ -1,6 +1,6 @@
 package io.mcpedge.capability;
 
-/** Who speaks in a message, or for whom something is meant. MCP: Role. */
+/** The author of a message, or the reader of annotated content. MCP: Role. */
 public enum Role {
   USER,
   ASSISTANT

@@ -6,8 +6,8 @@ import java.util.Map;
  * A directory or file that the client works on. MCP: Root.
  *
  * @param uri a file: URI
- * @param name empty: none
- * @param meta {@code _meta}; null: none
+ * @param name may be empty
+ * @param meta {@code _meta}; may be null
  */
 public record Root(String uri, String name, Map<String, Object> meta) {
   public Root {

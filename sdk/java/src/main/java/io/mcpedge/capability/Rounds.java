@@ -15,7 +15,7 @@ import java.util.concurrent.*;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** Runs each handler in its own thread, and converts how it ends. */
+/** Runs each handler in its own thread, and converts its result or exception. */
 record Rounds(Executor executor, Tracing tracing, Running running, boolean maskErrors, Identities identities) {
   private static final Logger LOG = System.getLogger("io.mcpedge.capability");
 
@@ -72,12 +72,12 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     })));
   }
 
-  /** As unary, for lists, which need no identity. */
+  /** Runs an RPC of a list, which needs no identity; otherwise as unary. */
   <R> void list(String what, RequestContext context, StreamObserver<R> observer, Message response, Work<R> work) {
     unary(what, context, ByteString.EMPTY, observer, response, work, null);
   }
 
-  /** As above, without a context. */
+  /** Runs an RPC of a list without a context. */
   <R> void list(String what, StreamObserver<R> observer, Message response, Work<R> work) {
     list(what, RequestContext.getDefaultInstance(), observer, response, work);
   }
@@ -114,7 +114,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     })));
   }
 
-  /** Sets the verified caller. StatusRuntimeException if there is none. */
+  /** Sets the verified caller. Throws StatusRuntimeException if there is none. */
   private static void identify(Call call, Identities callers) {
     if (callers != null) {
       call.principal(callers.verify(Identities.sent(), call.id()));
@@ -202,19 +202,19 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     return maskErrors && !(e instanceof Unanswered);
   }
 
-  /** The message of an exception, after the name of its class where the message alone says little. */
+  /** Returns the message of an exception. It begins with the class name if the message alone says little. */
   static String text(Throwable e) {
     String name = e.getClass().getSimpleName();
     return e.getMessage() == null || e.getMessage().isEmpty() ? name : isOfData(e) ? name + ": " + e.getMessage() : e.getMessage();
   }
 
-  /** Whether it is an exception of Java itself about data: a missing element, an index, a division by zero. */
+  /** Returns whether it is an exception of Java about data: a missing element, an index, a division by zero. */
   private static boolean isOfData(Throwable e) {
     boolean data = e instanceof NoSuchElementException || e instanceof IndexOutOfBoundsException || e instanceof ArithmeticException;
     return data && e.getClass().getName().startsWith("java.");
   }
 
-  /** The message of a NOT_FOUND that a handler threw, as a Failure or as the status of a gRPC call; null: it is none. */
+  /** Returns the message of a NOT_FOUND that a handler threw, as a Failure or as the status of a gRPC call; null for other exceptions. */
   static String notFound(Throwable thrown) {
     Throwable e = unwrapped(thrown);
     if (isFault(e)) {
@@ -234,7 +234,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
   }
 
   /**
-   * Whether it is a mistake of the program: a Throwable that is no Exception, or an unchecked exception of Java itself
+   * Whether it is a fault of the program: a Throwable that is no Exception, or an unchecked exception of Java itself
    * (NullPointerException, ClassCastException …), except IllegalArgumentException, IllegalStateException, plain RuntimeException, and
    * those about data; not a class of one's own.
    */
@@ -248,7 +248,7 @@ record Rounds(Executor executor, Tracing tracing, Running running, boolean maskE
     return !(e instanceof Exception) || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
   }
 
-  /** The cause, of an ExecutionException or CompletionException, and of one without a message of its own, as new RuntimeException(e). */
+  /** Returns the cause of an ExecutionException, a CompletionException, or an exception without its own message, as new RuntimeException(e). */
   static Throwable unwrapped(Throwable e) {
     boolean wraps = e instanceof ExecutionException || e instanceof CompletionException
         || (e instanceof Exception && e.getCause() != null && e.getCause().toString().equals(e.getMessage()));

@@ -9,7 +9,7 @@ import java.util.*;
 import java.util.function.Consumer;
 import java.util.regex.*;
 
-/** Checks answers by the keywords of a flat form, and describes in words what is required. */
+/** Validates answers by the keywords of a flat form, and describes its requirements in words. */
 record Rules(ObjectNode schema) {
   /** The checked formats; each function throws for an invalid string. */
   private static final Map<String, Consumer<String>> CHECKED =
@@ -33,7 +33,7 @@ record Rules(ObjectNode schema) {
     BOUNDS.put("pattern", "that matches %s");
   }
 
-  /** Why content is invalid; null if it is an object with the required members, with values of the types, choices, formats and bounds. */
+/** Returns why content is invalid; null if it is an object with the required members, with values of the types, choices, formats and bounds. */
   String misfit(String content) {
     JsonNode value;
     try {
@@ -58,7 +58,7 @@ record Rules(ObjectNode schema) {
     return null;
   }
 
-  /** What the rule requires of a value, in words. */
+  /** Describes in words what the rule requires of a value. */
   static String wanted(JsonNode rule, JsonNode value) {
     if (rule.has("enum")) {
       return "one of " + rule.get("enum");
@@ -117,7 +117,7 @@ record Rules(ObjectNode schema) {
         && (!most.isNumber() || value.decimalValue().compareTo(most.decimalValue()) <= 0);
   }
 
-  /** A pattern that Java cannot compile, or match within its stack, is ignored. */
+  /** Returns whether a value matches the pattern. A pattern that Java cannot compile, or match within its stack, is ignored. */
   private static boolean matches(JsonNode rule, JsonNode value) {
     try {
       CHECKED.getOrDefault(rule.path("format").asText(), text -> {}).accept(value.asText());

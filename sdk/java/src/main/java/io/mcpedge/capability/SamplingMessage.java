@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * A turn of a request to the client's model. MCP: SamplingMessage.
  *
- * @param meta {@code _meta}; null: none
+ * @param meta {@code _meta}; may be null
  */
 public record SamplingMessage(Role role, List<SamplingContent> content, Map<String, Object> meta) {
   public SamplingMessage {

@@ -7,14 +7,14 @@ import java.util.Map;
  * A request to the client's model. MCP: CreateMessageRequest.
  *
  * @param maxTokens the builder's default is 1,000
- * @param systemPrompt empty: none
- * @param temperature null: the client's choice
- * @param modelPreferences null: none
- * @param includeContext none, thisServer or allServers; empty: none
+ * @param systemPrompt may be empty
+ * @param temperature null means the client's choice
+ * @param modelPreferences may be null
+ * @param includeContext none, thisServer or allServers; may be empty
  * @param tools what the model may call
- * @param toolChoiceMode auto, required or none; empty: auto
- * @param metadata for the provider of the model; null: none
- * @param meta {@code _meta}; null: none
+ * @param toolChoiceMode auto, required or none; empty means auto
+ * @param metadata for the provider of the model; may be null
+ * @param meta {@code _meta}; may be null
  */
 public record SamplingRequest(
     List<SamplingMessage> messages, long maxTokens, String systemPrompt, Double temperature, List<String> stopSequences,

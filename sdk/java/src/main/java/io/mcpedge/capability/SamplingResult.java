@@ -5,11 +5,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * What the client's model answered. MCP: CreateMessageResult.
+ * The response of the client's model. MCP: CreateMessageResult.
  *
  * @param model its name
- * @param stopReason such as endTurn; empty: unknown
- * @param meta {@code _meta}; null: none
+ * @param stopReason such as endTurn; empty means unknown
+ * @param meta {@code _meta}; may be null
  */
 public record SamplingResult(Role role, List<SamplingContent> content, String model, String stopReason, Map<String, Object> meta) {
   public SamplingResult {

@@ -16,9 +16,9 @@ import java.net.URI;
 import java.time.*;
 import java.util.*;
 
-/** Types that are one value in JSON, by what Jackson makes of them. */
+/** Types that Jackson writes as one value, not as an object. */
 final class Scalars {
-  /** Those whose schemas the generator knows, with their formats. */
+  /** The types that the schema generator supports, with their formats. */
   private static final Set<Class<?>> KNOWN = Set.of(String.class, CharSequence.class, char.class, Character.class, boolean.class, Boolean.class,
       byte.class, Byte.class, short.class, Short.class, int.class, Integer.class, long.class, Long.class, float.class, Float.class, double.class,
       Double.class, Number.class, BigDecimal.class, BigInteger.class, UUID.class, URI.class, LocalDate.class, LocalDateTime.class, LocalTime.class,
@@ -26,7 +26,7 @@ final class Scalars {
 
   private Scalars() {}
 
-  /** The type as Jackson names it, with its parameters. */
+  /** Returns the type of Jackson, with its parameters. */
   static JavaType ofJackson(ResolvedType type) {
     if (type.isArray()) {
       return Json.MAPPER.getTypeFactory().constructArrayType(ofJackson(type.getArrayElementType()));
@@ -67,7 +67,7 @@ final class Scalars {
     }
   }
 
-  /** Whether Jackson reads the type from one value, and not from an object. */
+  /** Returns whether Jackson reads the type from one value, not from an object. */
   private static boolean reads(JavaType type) throws JsonMappingException {
     var context = (DefaultDeserializationContext) Json.MAPPER.getDeserializationContext();
     JsonDeserializer<?> reader = context.createDummyInstance(Json.MAPPER.getDeserializationConfig()).findRootValueDeserializer(type);
@@ -79,7 +79,7 @@ final class Scalars {
         || makes.canCreateFromDouble() || makes.canCreateFromBoolean();
   }
 
-  /** Notes which kind of value Jackson writes. */
+  /** Records which kind of value Jackson writes. */
   private static final class Seen extends JsonFormatVisitorWrapper.Base {
     private String type;
 

@@ -16,7 +16,7 @@ final class Schemas {
   /** The type of values that a keyword bounds; integers are numbers. */
   private static final Map<String, String> BOUNDS = Map.of("minimum", "number", "maximum", "number", "minLength", "string", "maxLength", "string",
       "pattern", "string", "minItems", "array", "maxItems", "array");
-  /** The integers of Java whose bounds every client can hold: a long has more digits than the numbers of JavaScript. */
+  /** The integer types with bounds in the schema. The bounds of long are not exact in JavaScript, so it has none. */
   private static final Map<Class<?>, long[]> INTEGERS = new HashMap<>();
   private static final SchemaGenerator INPUT;
   private static final SchemaGenerator OUTPUT;
@@ -52,7 +52,7 @@ final class Schemas {
     }
   }
 
-  /** As of, for input that is an object. */
+  /** Returns the schema of an input type that is an object. */
   static ObjectNode ofArguments(String what, Class<?> type) {
     ObjectNode schema = of(what, type, false);
     if (schema.isEmpty()) {
@@ -64,7 +64,7 @@ final class Schemas {
     return schema;
   }
 
-  /** As ofArguments, without members that the type does not name; of a Map and of any JSON all are admitted. */
+  /** Returns the schema of ofArguments that refuses unknown members. A Map and a type of any JSON permit all. */
   static ObjectNode closed(String what, Class<?> type) {
     ObjectNode schema = ofArguments(what, type);
     boolean any = Map.class.isAssignableFrom(type) || type == Object.class || type == RawJson.class || JsonNode.class.isAssignableFrom(type);
@@ -145,7 +145,7 @@ final class Schemas {
     }
   }
 
-  /** Throws DefinitionException for a bound of another type of values, and for bounds that exclude all values. */
+  /** Throws DefinitionException for a bound that does not suit the type, and for bounds that exclude all values. */
   private static void checkLimits(String path, JsonNode schema) {
     String type = schema.path("type").isTextual() ? schema.get("type").asText().replace("integer", "number") : "";
     BOUNDS.forEach((keyword, of) -> {

@@ -28,14 +28,14 @@ import java.util.logging.Logger;
  */
 @SuppressWarnings("deprecation") // Netty 4.2 prefers other groups; these are those of 4.1, which older gRPC has, as well
 public final class Serving implements AutoCloseable {
-  /** Bounds a received message. */
+  /** The maximum size of a received message, in bytes. */
   static final int MESSAGE_BYTES = 16 << 20;
 
   /** The bits of a file's mode that are its type, and those of a socket: see inode(7). */
   private static final int FILE_TYPE = 0170000;
   private static final int SOCKET = 0140000;
 
-  /** Netty's log, which would have a warning for each connection that is not TCP, about an option that gRPC sets. */
+  /** Netty's log. Without a filter it has a warning for each connection that is not TCP, about an option that gRPC sets. */
   private static final Logger NETTY = Logger.getLogger("io.grpc.netty.shaded.io.netty.bootstrap");
 
   static {
@@ -76,7 +76,7 @@ public final class Serving implements AutoCloseable {
     }
   }
 
-  /** Loads the classes for the first calls, which an edge bounds to a second, by calls over HTTP/2 without a socket. */
+  /** Loads the classes that the first calls need, by calls over HTTP/2 without a socket: an edge waits a second for a first call. */
   private static void warmUp(Capability capability) throws IOException {
     EventLoopGroup group = new DefaultEventLoopGroup(1);
     LocalAddress address = new LocalAddress("warm-up-" + System.nanoTime());

@@ -28,10 +28,10 @@ public final class SkillFolder implements DirectoryProvider {
   /** The MIME type of a directory. */
   public static final String DIRECTORY_TYPE = "inode/directory";
 
-  /** The most files and directories of a folder. */
+  /** The maximum number of files and directories of a folder. */
   static final int MAX_ENTRIES = 10_000;
 
-  /** Bounds one file, so that it fits in a message. All files of one skill should not have more than 16 MiB, nor be more than 512. */
+  /** The maximum size of one file, which must fit in a message. All files of one skill should have at most 16 MiB and be at most 512. */
   static final int MAX_FILE_BYTES = 15 << 20;
 
   private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
@@ -52,7 +52,7 @@ public final class SkillFolder implements DirectoryProvider {
   private final String prefix;
   private final Map<String, Digest> digests = new ConcurrentHashMap<>();
 
-  /** What was read of a file of this size and time. */
+  /** The digest of a file with this size and modification time. */
   private record Digest(long size, FileTime changed, byte[] sha256) {}
 
   /** The directories with a SKILL.md, and the files in and below them, in lexical order. */
@@ -122,7 +122,7 @@ public final class SkillFolder implements DirectoryProvider {
     return prefix + URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20").replace("%2F", "/").replace("*", "%2A").replace("%7E", "~");
   }
 
-  /** The name of a URI; empty: none. A file has one URI, by which policies decide. */
+  /** Returns the name of the file of a URI; empty if there is none. Each file has exactly one URI, because policies refer to URIs. */
   private String name(String uri) {
     try {
       String name = URLDecoder.decode(uri.substring(Math.min(uri.length(), prefix.length())).replace("+", "%2B"), StandardCharsets.UTF_8);
@@ -165,7 +165,7 @@ public final class SkillFolder implements DirectoryProvider {
     return new Skill(uri(skill + "/" + SKILL), new RawJson(front.toString()), own, false);
   }
 
-  /** The YAML at the head of a SKILL.md. */
+  /** Returns the frontmatter of a SKILL.md, which is YAML. */
   private JsonNode front(String skill) throws IOException {
     String text = new String(bytes(skill + "/" + SKILL), StandardCharsets.UTF_8).replaceFirst("^\ufeff", "").replace("\r\n", "\n");
     String what = "skill " + Json.quote(skill) + ": SKILL.md ";

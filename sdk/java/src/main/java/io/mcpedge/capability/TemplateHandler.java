@@ -5,6 +5,6 @@ import java.util.Map;
 /** Reads the resources of a URI template. */
 @FunctionalInterface
 public interface TemplateHandler {
-  /** Returns as {@link ResourceHandler}; the variables are decoded, and variables that the URI does not have are missing. */
+  /** Returns contents as {@link ResourceHandler} does. The variables are decoded; those that the URI omits are absent. */
   Object read(Call call, Map<String, String> variables) throws Exception;
 }

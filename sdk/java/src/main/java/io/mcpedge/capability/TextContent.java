@@ -5,8 +5,8 @@ import java.util.Map;
 /**
  * Plain text. MCP: TextContent.
  *
- * @param annotations null: none
- * @param meta {@code _meta}; null: none
+ * @param annotations may be null
+ * @param meta {@code _meta}; may be null
  */
 public record TextContent(String text, Annotations annotations, Map<String, Object> meta) implements Content, SamplingContent {
   public TextContent {

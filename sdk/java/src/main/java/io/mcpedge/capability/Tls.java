@@ -11,11 +11,11 @@ import java.security.cert.X509Certificate;
 import java.util.concurrent.*;
 
 /**
- * TLS by PEM files, which are read again each minute, so that they can be replaced while it serves. If they cannot be used, new
- * connections use the last ones that could.
+ * TLS by PEM files, which are reread each minute, so that they can be replaced while it serves. If they are invalid, new
+ * connections use the last valid ones.
  */
 record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) implements AutoCloseable {
-  /** Null without a certificate. With a client CA, clients need a certificate that it has signed. */
+  /** Returns null without a certificate. With a client CA, clients need a certificate that it has signed. */
   static Tls of(File cert, File key, File clientCa) throws IOException, GeneralSecurityException {
     if (cert == null) {
       return null;

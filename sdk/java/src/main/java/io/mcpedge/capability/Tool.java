@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A tool by its description, with schemas of one's own. MCP: Tool.
+ * A tool with explicit schemas. MCP: Tool.
  *
  * @param name 1 to 64 of A-Z a-z 0-9 _ . -
- * @param title the name for people; empty: none
- * @param inputSchema JSON Schema 2020-12 with an object at its root, sent unchanged; empty: any object
- * @param outputSchema sent unchanged; empty: none
- * @param meta {@code _meta}; null: none
+ * @param title the name for people; may be empty
+ * @param inputSchema JSON Schema 2020-12 with an object at its root, sent unchanged; empty means any object
+ * @param outputSchema sent unchanged; may be empty
+ * @param meta {@code _meta}; may be null
  */
 public record Tool(
     String name, String title, String description, String inputSchema, String outputSchema, List<Icon> icons, Map<String, Object> meta) {

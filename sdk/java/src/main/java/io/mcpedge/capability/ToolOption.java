@@ -61,7 +61,7 @@ public final class ToolOption {
     return new ToolOption(t -> t.getAnnotationsBuilder().setDestructive(yes));
   }
 
-  /** Whether the tool reaches beyond a closed world, as a web search does; clients assume that it does. MCP: openWorldHint. */
+  /** Whether the tool accesses external systems, as a web search does; clients assume that it does. MCP: openWorldHint. */
   public static ToolOption openWorld(boolean yes) {
     return new ToolOption(t -> t.getAnnotationsBuilder().setOpenWorld(yes));
   }

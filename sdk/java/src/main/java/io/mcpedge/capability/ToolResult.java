@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * The result of a ToolUse for the client's model. MCP: ToolResultContent.
  *
- * @param structuredContent any value that encodes as JSON, a RawJson verbatim; null: none
+ * @param structuredContent any value that encodes as JSON, a RawJson verbatim; may be null
  */
 public record ToolResult(String toolUseId, List<Content> content, Object structuredContent, boolean isError) implements SamplingContent {
   public ToolResult {

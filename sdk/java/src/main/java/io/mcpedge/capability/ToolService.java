@@ -33,7 +33,7 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
         }, Tools::plain);
   }
 
-  /** Runs a tool. NOT_FOUND of its handler is for the model: the tool exists, but not what it looked for. */
+  /** Runs a tool. A NOT_FOUND of its handler becomes a tool error, because the tool itself exists. */
   private static CallToolResult run(Tools.Entry tool, Call call, String arguments) throws Exception {
     try {
       return tool.body().run(call, arguments);

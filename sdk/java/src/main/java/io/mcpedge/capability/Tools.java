@@ -52,7 +52,7 @@ final class Tools {
     });
   }
 
-  /** The schema of arguments as it is listed, of that by which they are read. */
+  /** Returns the listed form of the schema by which arguments are read. */
   private static ObjectNode listed(ObjectNode schema) {
     ObjectNode listed = schema.deepCopy().without("$defs");
     Schemas.inline(listed, schema, List.of("#"));
@@ -60,7 +60,7 @@ final class Tools {
     return listed;
   }
 
-  /** The schema of a type of arguments, as it is listed. */
+  /** Returns the listed schema of a type of arguments. */
   static ObjectNode inputSchema(String what, Class<?> arguments) {
     return listed(Schemas.closed(what, arguments));
   }
@@ -82,7 +82,7 @@ final class Tools {
     return name;
   }
 
-  /** The type of structured content; null where the value decides: for text, content and complete results. */
+  /** Returns the type of structured content; null for types that the value determines: text, content and complete results. */
   private static <R> Class<R> typed(String what, Class<R> result) {
     if (result == null) {
       return null;
@@ -98,7 +98,7 @@ final class Tools {
     return untyped || Content.class.isAssignableFrom(result) || Official.isOfficial(result) ? null : result;
   }
 
-  /** The result of a value of any type. Failure INTERNAL for a value that is none. */
+  /** Converts a value of any type to a result. Throws Failure INTERNAL if that is impossible. */
   static Result resultOf(String what, Object returned) throws Exception {
     Object value = Official.settled(returned);
     if (value == null) {
@@ -133,7 +133,7 @@ final class Tools {
     return Result.structured(value);
   }
 
-  /** Content of a list of which some is content: a String in it is text, and what else is in it is an error. */
+  /** Converts a list that contains content: a String in it is text, and any other value an error. */
   private static Result contents(Official official, Collection<?> list) {
     List<Content> out = new ArrayList<>();
     for (Object item : list) {
@@ -146,7 +146,7 @@ final class Tools {
     return new Result(out, null, false, null);
   }
 
-  /** The message of a result. Failure INTERNAL if it cannot be encoded. */
+  /** The message of a result. Throws Failure INTERNAL if it cannot be encoded. */
   private static CallToolResult encoded(String what, Result result) {
     Object value = result.structuredContent();
     try {

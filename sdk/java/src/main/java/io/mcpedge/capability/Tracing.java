@@ -31,7 +31,7 @@ final class Tracing implements ServerInterceptor {
     }
   };
 
-  private final OpenTelemetry telemetry; // null: the global one
+  private final OpenTelemetry telemetry; // null means the global one
 
   Tracing(OpenTelemetry telemetry) {
     this.telemetry = telemetry;

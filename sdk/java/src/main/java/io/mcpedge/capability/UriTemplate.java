@@ -8,7 +8,7 @@ import java.util.regex.*;
 
 /**
  * An RFC 6570 URI template that is matched against URIs. Variables of a query match in the order of the template only; the modifiers
- * {@code *} and {@code :} are not taken.
+ * {@code *} and {@code :} are not supported.
  */
 final class UriTemplate {
   private static final Pattern EXPRESSION = Pattern.compile("\\{([+#./;?&]?)([A-Za-z0-9_.%]+(?:,[A-Za-z0-9_.%]+)*)\\}");
@@ -38,7 +38,7 @@ final class UriTemplate {
 
   private final List<Part> parts = new ArrayList<>();
 
-  /** DefinitionException if the template cannot be parsed. */
+  /** Throws DefinitionException if the template cannot be parsed. */
   UriTemplate(String template) {
     String[] literals = EXPRESSION.split(template, -1);
     for (String text : literals) {
@@ -68,8 +68,8 @@ final class UriTemplate {
   }
 
   /**
-   * The variables of a URI in any spelling, decoded; null: it does not match. One that is absent in the URI is absent here. Each value is the longest, from
-   * the left, with which the rest matches, as in the other libraries. A URI that matches as it is spelled has the values of that. Takes time in proportion
+   * The variables of a URI in any spelling, decoded; null if it does not match. Variables that the URI omits are absent. Each value is the longest, from
+   * the left, with which the rest matches, as in the other libraries. If the URI matches without normalization, the values are those of that match. Takes time in proportion
    * to the URI's length.
    */
   Map<String, String> match(String uri) {

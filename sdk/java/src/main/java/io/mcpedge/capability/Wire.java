@@ -11,7 +11,7 @@ import java.util.Map;
 final class Wire {
   private Wire() {}
 
-  /** {@code _meta} as JSON; null is empty. IllegalArgumentException for what is no JSON object. */
+  /** {@code _meta} as JSON; null means empty. Throws IllegalArgumentException if it is not a JSON object. */
   static String meta(Object object) {
     if (object == null) {
       return "";
@@ -87,7 +87,7 @@ final class Wire {
     return io.mcpedge.v1.AudioContent.newBuilder().setData(ByteString.copyFrom(audio.data())).setMimeType(kind("a sound", audio.mimeType(), "audio/wav")).build();
   }
 
-  /** A MIME type. Failure INTERNAL for what is none, such as the ending of a file: hosts show no content of it. */
+  /** Checks a MIME type. Throws Failure INTERNAL if it is invalid, such as a file extension, because hosts would not show the content. */
   private static String kind(String what, String mimeType, String example) {
     if (!mimeType.contains("/")) {
       throw new Failure(Reason.INTERNAL, what + " has the MIME type " + Json.quote(mimeType) + ", which has no slash: give one such as " + example);

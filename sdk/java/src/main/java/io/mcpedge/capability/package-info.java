@@ -10,7 +10,7 @@
  *     .serve(args);
  * }</pre>
  *
- * {@link io.mcpedge.capability.Capability} holds what a service offers and serves it; {@link io.mcpedge.capability.Call} is what
- * a handler knows of its request, and its way to the client.
+ * {@link io.mcpedge.capability.Capability} has the definitions of a service and serves them; {@link io.mcpedge.capability.Call} has
+ * the request of a handler, and sends events and questions to the client.
  */
 package io.mcpedge.capability;

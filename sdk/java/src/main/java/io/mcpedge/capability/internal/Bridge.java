@@ -20,7 +20,7 @@ import io.mcpedge.v1.InputResponse;
 import io.mcpedge.v1.LogLevel;
 import io.mcpedge.v1.ReadResourceResult;
 
-/** Gives the kit for tests what io.mcpedge.capability does not export. Programs do not use it: it may change in any version. */
+/** Gives the test kit access to internals of io.mcpedge.capability. Not for programs: it may change in any version. */
 public abstract class Bridge {
   private static Bridge instance;
 
@@ -61,6 +61,6 @@ public abstract class Bridge {
   /** Encodes a value as the library does. */
   public abstract String json(Object value);
 
-  /** Why an answer to a question is invalid; null: it is valid. */
+  /** Returns why an answer to a question is invalid; null if it is valid. */
   public abstract String misfit(InputRequest question, InputResponse answer);
 }

@@ -1,2 +1,2 @@
-/** What the packages of this library share. Programs do not use it: it may change in any version. */
+/** Internals that the packages of this library share. Not for programs: it may change in any version. */
 package io.mcpedge.capability.internal;

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
-/** What a client answers to a question. */
+/** The answer of a client to a question. */
 public final class Answer {
   private final Function<Asked, InputResponse.Builder> response;
 
@@ -22,7 +22,7 @@ public final class Answer {
     this.response = response;
   }
 
-  /** The response with the key of its question; null: none. */
+  /** The response with the key of its question; null if there is none. */
   InputResponse to(Asked question) {
     InputResponse.Builder made = response.apply(question);
     return made == null ? null : made.setKey(question.key()).build();
@@ -49,7 +49,7 @@ public final class Answer {
     return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT));
   }
 
-  /** A user who said no. */
+  /** A user who declined. */
   public static Answer declined() {
     return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_DECLINE));
   }
@@ -59,12 +59,12 @@ public final class Answer {
     return elicited(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_CANCEL));
   }
 
-  /** The client's model, which answers a text. */
+  /** The response of the client's model: a text. */
   public static Answer sampled(String text) {
     return sampled(new SamplingResult(Role.ASSISTANT, List.of(new TextContent(text)), "test", "endTurn", null));
   }
 
-  /** The client's model. */
+  /** The response of the client's model. */
   public static Answer sampled(SamplingResult result) {
     return new Answer(question -> InputResponse.newBuilder().setCreateMessage(Bridge.get().sampled(result)));
   }

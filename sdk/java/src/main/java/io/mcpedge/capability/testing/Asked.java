@@ -15,7 +15,7 @@ import io.mcpedge.v1.InputRequest;
  * @param request the request of another kind; null for those above
  */
 public record Asked(String key, Kind kind, String message, RawJson schema, String url, SamplingRequest sampling, RawJson request) {
-  /** What is asked. */
+  /** The kind of a question. */
   public enum Kind {
     FORM,
     URL,

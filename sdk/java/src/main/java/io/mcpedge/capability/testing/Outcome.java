@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** How a call ended: with a result, with questions that have no answer, or with a failure; and what it sent before. */
+/** The end of a call: a result, unanswered questions, or a failure; and the events before it. */
 public final class Outcome {
   Object result;
   boolean tool;
@@ -34,7 +34,7 @@ public final class Outcome {
     return type.cast(result);
   }
 
-  /** The result of a tool. AssertionError if the call ended otherwise; so do the other results. */
+  /** The result of a tool. Throws AssertionError if the call ended otherwise; so do the other results. */
   public Result result() {
     return result(Result.class);
   }
@@ -66,7 +66,7 @@ public final class Outcome {
     return result().content().stream().filter(TextContent.class::isInstance).map(c -> c.text()).collect(Collectors.joining("\n"));
   }
 
-  /** The structured content of a tool's result. AssertionError if it has none. */
+  /** The structured content of a tool's result. Throws AssertionError if it has none. */
   public RawJson structured() {
     if (!(result().structuredContent() instanceof RawJson structured)) {
       throw new AssertionError("the result has no structured content: " + this);
@@ -95,7 +95,7 @@ public final class Outcome {
     return repeatable;
   }
 
-  /** The protocol error that ended the call; null: none. */
+  /** The protocol error that ended the call; null if there is none. */
   public Failure failure() {
     return failure;
   }

@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
  * everything.
  */
 public final class TestClient implements AutoCloseable {
-  /** Ends a call whose questions never end. */
+  /** The maximum number of rounds of a call. */
   private static final int MAX_ROUNDS = 32;
 
   private final Server server;
@@ -85,7 +85,7 @@ public final class TestClient implements AutoCloseable {
     return this;
   }
 
-  /** The least level of logs that the client wants; null: none. */
+  /** The lowest level of logs that the client wants; null disables logs. */
   public TestClient logLevel(Level level) {
     context.setLogLevel(level == null ? LogLevel.LOG_LEVEL_UNSPECIFIED : Bridge.get().level(level));
     return this;
@@ -106,7 +106,7 @@ public final class TestClient implements AutoCloseable {
     return channel;
   }
 
-  /** Calls a tool through all its rounds, with any value that encodes as a JSON object. StatusRuntimeException if a status ended it. */
+  /** Calls a tool through all its rounds, with any value that encodes as a JSON object. Throws StatusRuntimeException if a status ended it. */
   public Outcome callTool(String name, Object arguments) {
     String text = Bridge.get().json(arguments);
     Outcome out = rounds((c, given, state) -> ToolServiceGrpc.newBlockingStub(channel).callTool(CallToolRequest.newBuilder()
@@ -115,18 +115,18 @@ public final class TestClient implements AutoCloseable {
     return out;
   }
 
-  /** As above, without arguments. */
+  /** Calls a tool without arguments. */
   public Outcome callTool(String name) {
     return callTool(name, Map.of());
   }
 
-  /** As callTool, a read. */
+  /** Reads a resource through all its rounds. */
   public Outcome readResource(String uri) {
     return rounds((c, given, state) -> ResourceServiceGrpc.newBlockingStub(channel).readResource(ReadResourceRequest.newBuilder()
         .setUri(uri).setContext(c).addAllInputResponses(given).setState(state).build()));
   }
 
-  /** As callTool, a prompt. */
+  /** Gets a prompt through all its rounds. */
   public Outcome getPrompt(String name, Map<String, String> arguments) {
     return rounds((c, given, state) -> PromptServiceGrpc.newBlockingStub(channel).getPrompt(GetPromptRequest.newBuilder()
         .setName(name).putAllArguments(arguments).setContext(c).addAllInputResponses(given).setState(state).build()));
@@ -143,7 +143,7 @@ public final class TestClient implements AutoCloseable {
         .setArgumentName(argument).setArgumentValue(typed).putAllContextArguments(chosen).setContext(context).build()).getValuesList();
   }
 
-  /** As above, without other arguments. */
+  /** Returns suggestions without other arguments. */
   public List<String> complete(String promptOrTemplate, String argument, String typed) {
     return complete(promptOrTemplate, argument, typed, Map.of());
   }
@@ -200,7 +200,7 @@ public final class TestClient implements AutoCloseable {
     return given;
   }
 
-  /** Reads one round: events, then one outcome, then the end. Returns the questions; null: others. AssertionError if the contract is broken. */
+  /** Reads one round: events, then one outcome, then the end. Returns the questions; null for others. Throws AssertionError if the contract is broken. */
   private static InputRequired drain(Iterator<? extends Message> stream, Outcome out) {
     Object outcome = null;
     while (stream.hasNext()) {
@@ -224,7 +224,7 @@ public final class TestClient implements AutoCloseable {
     return outcome instanceof InputRequired ended ? ended : null;
   }
 
-  /** Whether it is an event, not an outcome. */
+  /** Returns whether a message is an event, not an outcome. */
   private static boolean event(String kind, Object value, Outcome out) {
     if (value instanceof io.mcpedge.v1.Progress p) {
       out.progress.add(new io.mcpedge.capability.testing.Progress(p.getProgress(), p.getTotal(), p.getMessage()));
