@@ -5,12 +5,12 @@ use crate::failure::{Failure, Reason};
 use prost::Message;
 use std::collections::{HashMap, HashSet};
 
-/// Bytes of one state.
+/// The maximum size of a state, in bytes.
 const MAX_STATE: usize = 64 << 10;
 const MAX_REQUESTS: usize = 16;
-/// How often one round may ask one question that has an answer: a loop that asks until it likes the answer would not end.
+/// The maximum number of times that one round may ask a question that has an answer. It ends a loop that repeats a question until it accepts the answer.
 const MAX_REPEATS: u32 = 1000;
-/// Bytes of a key.
+/// The maximum size of a key, in bytes.
 const MAX_KEY: usize = 128;
 const MARK: &[u8] = b"\0capability\x01";
 const ONCE: &str = "\0once:";
@@ -25,14 +25,14 @@ pub struct Answers {
     asked: HashMap<String, (InputRequest, u32)>,
     /// The keys of `once` whose values this round has returned.
     stepped: HashSet<String>,
-    /// A mistake of the handler with a question or with `once`, which ends the round.
+    /// An invalid use of a question or of `once`, which ends the round.
     pub(crate) mistake: Option<String>,
     /// The state of `Call::set_state` or of a checkpoint.
     pub(crate) state: Option<Vec<u8>>,
 }
 
 impl Answers {
-    /// INVALID_ARGUMENT if the state was not written by this library.
+    /// Creates the answers of a round; INVALID_ARGUMENT if the state was not written by this library.
     pub(crate) fn new(responses: Vec<InputResponse>, state: &[u8]) -> Result<Self, Failure> {
         // A client that sends keys of `once` would choose its values.
         let latest = responses.into_iter().filter(|r| !r.key.starts_with(ONCE)).collect();

@@ -15,7 +15,7 @@ use std::ops::Deref;
 pub struct Base64<const MAX: usize = 1_048_576>(pub Vec<u8>);
 
 impl<const MAX: usize> Base64<MAX> {
-    /// The characters of base64 of `MAX` bytes.
+    /// The length of `MAX` bytes in base64.
     const CHARACTERS: usize = MAX.div_ceil(3) * 4;
 }
 

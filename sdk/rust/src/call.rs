@@ -31,7 +31,7 @@ struct Inner {
     principal: OnceLock<Principal>,
     uri: String,
     deadline: Option<Instant>,
-    /// `None` if the call can send and ask nothing.
+    /// `None` if the call can neither send events nor ask questions.
     events: Option<Arc<Events>>,
     memory: Mutex<Memory>,
     cancelled: watch::Sender<bool>,
@@ -85,7 +85,7 @@ impl Call {
         let _ = self.0.principal.set(principal);
     }
 
-    /// Ends the round with a mistake of the handler: the future is never ready.
+    /// Ends the round with an invalid use by the handler: the future is never ready.
     async fn mistaken<T>(&self, mistake: String) -> T {
         let runner = {
             let mut memory = self.memory();
@@ -159,19 +159,19 @@ impl Call {
         Some(self.0.deadline?.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns when the call has no caller any more: the client cancelled it, or its deadline is over. The handler
+    /// Returns when the client has cancelled the call, or its deadline is over. The handler
     /// itself is then dropped; this is for work that it started elsewhere, by `tokio::spawn` or in a thread.
     pub async fn cancelled(&self) {
         // The sender is this call's own, so that it cannot be gone.
         let _ = self.0.cancelled.subscribe().wait_for(|c| *c).await;
     }
 
-    /// Whether the call has no caller any more; see `cancelled`.
+    /// Whether the client has cancelled the call, or its deadline is over; see `cancelled`.
     pub fn is_cancelled(&self) -> bool {
         *self.0.cancelled.borrow()
     }
 
-    /// The id of the call's task; empty if the call is no task, or not yet. The same caller may read the task by it.
+    /// The id of the call's task; empty if the call is not a task, or not yet. The same caller may read the task by it.
     pub fn task_id(&self) -> &str {
         self.0.context.task.as_ref().map_or("", |t| &t.id)
     }
@@ -271,7 +271,7 @@ impl Call {
         events.put(Event::Log(LogMessage { level, logger, data_json, ..Default::default() }));
     }
 
-    /// Makes the call a task now, if it may become one and is none yet; otherwise it does nothing. A task does not end
+    /// Makes the call a task now, if it may become one and is not one yet; otherwise it does nothing. A task does not end
     /// when its client disconnects.
     pub fn defer(&self) {
         let mut memory = self.memory();

@@ -33,7 +33,7 @@ pub enum Block {
     Link(ResourceInfo),
     /// The contents of a resource.
     Resource(ResourceContents),
-    /// A complete block as MCP has it.
+    /// A complete block in MCP's form.
     Raw(Value),
 }
 
@@ -60,12 +60,12 @@ pub fn text(value: impl Into<String>) -> Content {
     Block::Text(value.into()).into()
 }
 
-/// Returns a picture, by its raw bytes (not base64) and MIME type.
+/// Returns an image, by its raw bytes (not base64) and MIME type.
 pub fn image(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Content {
     Block::Image { data: data.into().0, mime_type: mime_type.into() }.into()
 }
 
-/// Returns a sound, by its raw bytes (not base64) and MIME type.
+/// Returns audio, by its raw bytes (not base64) and MIME type.
 pub fn audio(data: impl Into<Bytes>, mime_type: impl Into<String>) -> Content {
     Block::Audio { data: data.into().0, mime_type: mime_type.into() }.into()
 }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::task::Waker;
 
-/// How many events may be pending before new progress replaces pending progress, and a new checkpoint a pending one.
+/// The number of pending events from which on new progress replaces pending progress, and a new checkpoint a pending one.
 const COALESCE: usize = 64;
-/// How many may be pending; more log messages are dropped, and the client gets their number.
+/// The maximum number of pending events. Further log messages are dropped, and the client gets their number.
 const MOST: usize = 1024;
 
 #[derive(Debug)]

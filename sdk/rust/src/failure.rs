@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::{error::Error as StdError, fmt, io, iter::successors, time::Duration};
 use tonic::{Code, Status};
 
-/// Why there is no result. For a tool, the model sees `InvalidArgument`, `FailedPrecondition` and `NotFound` as a result with `isError`; all
+/// The reason of a failure. For a tool, the model sees `InvalidArgument`, `FailedPrecondition` and `NotFound` as a result with `isError`; all
 /// others are protocol errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -36,7 +36,7 @@ pub struct Failure {
     kept: Kept,
 }
 
-/// What a failure has beside its message. It is the source of the failure, so that it is found in wrappers that show only the source of what they
+/// The data of a failure without its message. It is the source of the failure, so that it is found in wrappers that show only the source of what they
 /// hold, as `anyhow::Error` without a context and errors that are `transparent` in thiserror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Kept {
@@ -120,7 +120,7 @@ impl Failure {
 /// The user did not answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswered {
-    /// The user said no.
+    /// The user declined.
     Declined,
     /// The user closed the question without a choice, or the client could not show it.
     Dismissed,
@@ -177,7 +177,7 @@ impl InputRequired {
 pub struct DefinitionError(pub(crate) String);
 
 impl fmt::Debug for DefinitionError {
-    /// Writes the text as it is: `main` prints the error that it returns so.
+    /// Writes the text unchanged: `main` prints the error that it returns by `Debug`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

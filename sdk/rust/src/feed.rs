@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tonic::Status;
 
-/// How many different URIs one watcher may lag behind; beyond it they become one event for the watched URI.
+/// The maximum number of different pending URIs of one watcher. Beyond it they become one event for the watched URI.
 const MAX_PENDING: usize = 1024;
 
 /// Notifies any number of watchers of changes. Pending changes of a slow watcher are coalesced; publishing never blocks.
@@ -31,7 +31,7 @@ struct Pending {
     closed: bool,
 }
 
-/// A subscription of a feed, which ends when it is dropped.
+/// A subscription to a feed, which ends when it is dropped.
 pub(crate) struct Watch {
     feed: Arc<Feed>,
     watcher: Arc<Watcher>,
@@ -62,7 +62,7 @@ impl Feed {
         }
     }
 
-    /// Ends every watch, for good.
+    /// Ends all watches. New ones fail.
     pub fn close(&self) {
         let mut all = lock(&self.0);
         all.closed = true;
@@ -74,7 +74,7 @@ impl Feed {
 }
 
 impl Watch {
-    /// The URIs that changed; UNAVAILABLE when the feed is closed.
+    /// Returns the URIs that changed; UNAVAILABLE if the feed is closed.
     pub async fn changed(&self) -> Result<BTreeSet<String>, Status> {
         loop {
             {

@@ -17,16 +17,16 @@ use tonic::metadata::MetadataMap;
 
 const METADATA: &str = "mcp-identity";
 const TYPE: &str = "mcp-identity+jwt";
-/// By how many seconds the clocks of the edge and of the service may differ.
+/// The tolerated difference between the clocks of the edge and of the service, in seconds.
 const SKEW: f64 = 30.0;
-/// How often the keys are fetched while calls arrive.
+/// The interval at which keys are fetched again while calls arrive.
 const REFRESH: Duration = Duration::from_secs(300);
-/// The least time between two fetches for an unknown key or after a failed fetch.
+/// The minimum interval between two fetches for an unknown key or after a failed fetch.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long keys are used that cannot be fetched again.
+/// How long keys are used if they cannot be fetched again.
 const KEPT: Duration = Duration::from_secs(3600);
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Bounds a JWK Set.
+/// The maximum size of a JWK Set, in bytes.
 const BYTES: u64 = 1 << 20;
 
 /// Verifies the caller, for `Server::identity`: work without an identity signed by the edge is refused with UNAUTHENTICATED, and
@@ -87,7 +87,7 @@ impl Identities {
         Self(Arc::new(Inner { url, audience, keys: Mutex::default(), fetching: tokio::sync::Mutex::default(), read, clock }))
     }
 
-    /// Returns the caller of the call with this id; UNAUTHENTICATED if it is not certain.
+    /// Returns the caller of the call with this id; UNAUTHENTICATED if the identity cannot be verified.
     pub(crate) async fn verify(&self, metadata: &MetadataMap, call: &str) -> Result<Principal, Status> {
         let sent: Vec<_> = metadata.get_all(METADATA).iter().collect();
         let [token] = sent[..] else {
@@ -128,7 +128,7 @@ impl Identities {
         }
         let claims: Claims = part(payload)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        // A number that is no number fits nowhere.
+        // NaN is in no range.
         if now.partial_cmp(&(claims.exp + SKEW)).is_none_or(|o| o.is_gt()) {
             return Err(refused("it has expired"));
         }
@@ -152,10 +152,10 @@ impl Identities {
         let (known, fetched, tried, attempts) = state(&lock(&self.0.keys));
         let since = |at: Option<Duration>| at.map_or(Duration::MAX, |at| now.saturating_sub(at));
         let fetching = (since(fetched) >= REFRESH || !known) && since(tried) >= AGAIN;
-        // A fetch that another call has begun is waited for, too.
+        // It also waits for a fetch that another call has begun.
         if !known || since(fetched) >= KEPT || since(tried) >= 2 * REFRESH {
             if fetching || self.0.fetching.try_lock().is_err() {
-                // In a task of its own: a caller that leaves does not end the fetch of others.
+                // In a separate task: a caller that disconnects does not end the fetch of others.
                 let _ = tokio::spawn(self.clone().refresh(attempts)).await;
             }
         } else if fetching {
@@ -258,7 +258,7 @@ struct KeySet {
     keys: Vec<Map<String, Value>>,
 }
 
-/// Reads a JWK Set (RFC 7517, section 5). Keys of other kinds, and keys without an id, are left out.
+/// Reads a JWK Set (RFC 7517, section 5). Keys of other kinds, and keys without an id, are omitted.
 fn parse(text: &str) -> Result<HashMap<String, Key>, String> {
     let set: KeySet = serde_json::from_str(text).map_err(|e| format!("they are no JWK Set: {e}"))?;
     Ok(set.keys.iter().filter_map(|jwk| Some((jwk.get("kid")?.as_str()?.to_string(), Key::of(jwk)?))).collect())
@@ -304,7 +304,7 @@ impl Key {
     }
 }
 
-/// Reads a URL, without following redirects: their target could give keys of its own.
+/// Reads a URL, without following redirects: their target could supply keys of its own.
 fn fetch(url: &str) -> Result<String, String> {
     let config = ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false);
     let agent: ureq::Agent = config.max_redirects(0).max_redirects_will_error(false).build().into();

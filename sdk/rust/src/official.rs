@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// A result in the JSON form of MCP, such as a `CallToolResult`, `GetPromptResult` or `ReadResourceResult` of rmcp: it is returned as this
-/// library's result of the same kind. A value that is no such result fails the call as INTERNAL, by name.
+/// library's result of the same kind. Another value fails the call as INTERNAL, by name.
 #[derive(Clone, Debug)]
 pub struct Mcp<T>(pub T);
 

@@ -4,7 +4,7 @@ use prost::Message;
 use tonic::Status;
 
 const COUNT: usize = 1000;
-/// Receivers default to messages of 4 MiB.
+/// The maximum size of a page, since receivers accept messages of 4 MiB by default.
 const BYTES: usize = 3 << 20;
 
 /// Returns one page of a list, bounded by count and by bytes (but at least one entry), and the token of the next page.

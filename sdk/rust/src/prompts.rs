@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The messages of a prompt. MCP: GetPromptResult.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GetPromptResult {
-    /// Empty: that of the prompt.
+    /// The description; empty uses that of the prompt.
     pub description: String,
     pub messages: Vec<PromptMessage>,
     /// Its `_meta`, a JSON object.

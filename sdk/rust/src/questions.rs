@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 /// [`raw_question`] create one; `Call::ask_all` asks several at once.
 pub struct Question<T> {
     pub(crate) request: InputRequest,
-    /// Why it cannot be asked.
+    /// The reason why it cannot be asked.
     mistake: Option<String>,
     /// Reads the answer; `None` if it does not fit.
     #[allow(clippy::type_complexity)]

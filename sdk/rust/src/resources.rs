@@ -133,7 +133,7 @@ macro_rules! readable {
             self
         }
 
-        /// Sets the MIME type of the contents; empty: unknown.
+        /// Sets the MIME type of the contents; empty means unknown.
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
             self.listed.mime_type = mime_type.into();
             self

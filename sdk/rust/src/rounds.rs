@@ -15,7 +15,7 @@ use std::task::Poll;
 use tokio::task::JoinError;
 use tonic::Status;
 
-/// How a round ended; the kinds are those of the contract's streams, and a status.
+/// The end of a round; the kinds are those of the contract's streams, and a status.
 pub(crate) enum Outcome<R> {
     Result(R),
     InputRequired(contract::InputRequired),
@@ -91,7 +91,7 @@ fn classified<R>(about: &About, what: &str, call: &Call, error: Error, plain: im
     }
 }
 
-/// The outcome that asks the missing questions, with the state of the next round.
+/// Returns the outcome with the missing questions, and the state of the next round.
 fn required<R>(call: &Call, ending: Ending) -> Outcome<R> {
     let answers = &mut call.memory().answers;
     if ending.state.is_some() {

@@ -8,18 +8,18 @@ use serde_json::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateMessage {
     pub messages: Vec<SamplingMessage>,
-    /// Bounds the answer.
+    /// The maximum length of the answer, in tokens.
     pub max_tokens: i64,
-    /// Empty: the client's own.
+    /// The system prompt; empty uses the client's own.
     pub system_prompt: String,
     pub temperature: Option<f64>,
     pub stop_sequences: Vec<String>,
     pub model_preferences: Option<ModelPreferences>,
-    /// `none`, `thisServer` or `allServers`; empty: `none`.
+    /// `none`, `thisServer` or `allServers`; empty means `none`.
     pub include_context: String,
     /// Tools that the model may call.
     pub tools: Vec<SamplingTool>,
-    /// `auto`, `required` or `none`; empty: `auto`.
+    /// `auto`, `required` or `none`; empty means `auto`.
     pub tool_choice: String,
     /// Metadata for the provider of the model, a JSON object.
     pub metadata: Option<Value>,
@@ -99,7 +99,7 @@ pub enum SamplingContent {
         structured_content: Option<Value>,
         is_error: bool,
     },
-    /// A complete block as MCP has it.
+    /// A complete block in MCP's form.
     Raw(Value),
 }
 

@@ -21,7 +21,7 @@ use tonic::service::Routes;
 use tonic::transport::{Server as Transport, server::Router, server::TcpIncoming};
 use tonic_health::ServingStatus;
 
-/// Bounds a message in either direction.
+/// The maximum size of a message in either direction.
 pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
 const LISTEN: &str = "127.0.0.1:50051";
 

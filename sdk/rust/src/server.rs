@@ -46,10 +46,10 @@ pub(crate) struct Offers {
     pub tools: Registry<Tool>,
     pub prompts: Registry<Prompt>,
     pub resources: Registry<Resource>,
-    /// Its change feed is that of the resources.
+    /// The templates, whose change feed is that of the resources.
     pub templates: Registry<ResourceTemplate>,
     providers: RwLock<Vec<Arc<Provided>>>,
-    /// The changes of contents.
+    /// The feed of changed contents.
     pub updates: Arc<Feed>,
     /// The definitions that `with`, `tool` and `provide` refused.
     mistakes: Mutex<Vec<String>>,
@@ -273,7 +273,7 @@ impl Server {
         self.offers.updates.publish(uri);
     }
 
-    /// Ends all change feeds, for good. `serve` calls it; call it before the end of your own gRPC server.
+    /// Ends all change feeds; new ones fail. `serve` calls it. With your own gRPC server, call it before that server stops.
     pub fn close(&self) {
         let offers = &self.offers;
         for feed in [&offers.tools.changes, &offers.prompts.changes, &offers.resources.changes, &offers.updates] {

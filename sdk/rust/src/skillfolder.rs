@@ -19,13 +19,13 @@ use std::time::SystemTime;
 use tonic::async_trait;
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// The most files and directories of a folder.
+/// The maximum number of files and directories of a folder.
 pub const MAX_ENTRIES: usize = 10_000;
-/// The most bytes of one file, so that it fits in a message. All files of one skill should not have more than 16 MiB, nor be more than 512.
+/// The maximum size of one file, which must fit in a message. All files of one skill should have at most 16 MiB and be at most 512.
 pub const MAX_FILE_BYTES: u64 = 15 << 20;
 
 const SKILL: &str = "SKILL.md";
-/// What the path of a URI has as it is.
+/// The characters that are not escaped in the path of a URI.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const TYPES: [(&str, &str); 18] = [
     ("css", "text/css"),
@@ -134,7 +134,7 @@ impl Folder {
         format!("{}{}", self.prefix, utf8_percent_encode(name, KEPT))
     }
 
-    /// Returns the name of a URI; empty if it has none. A file has one URI, as policies may name it.
+    /// Returns the name of the file of a URI; empty if there is none. Each file has exactly one URI, because policies refer to URIs.
     fn name(&self, uri: &str) -> String {
         let name = uri.strip_prefix(&self.prefix).and_then(|n| percent_decode_str(n).decode_utf8().ok()).unwrap_or_default();
         if self.uri(&name) == uri { name.into_owned() } else { String::new() }
@@ -172,7 +172,7 @@ impl Folder {
         Ok(Skill { uri: self.uri(&format!("{skill}/{SKILL}")), frontmatter, files, dynamic: false })
     }
 
-    /// Reads the YAML at the head of a SKILL.md.
+    /// Reads the frontmatter of a SKILL.md, which is YAML.
     fn front(&self, skill: &str) -> Result<Map<String, Value>, Error> {
         let what = format!("skill {skill:?}: SKILL.md");
         let text = String::from_utf8(self.bytes(&format!("{skill}/{SKILL}"))?).map_err(|_| format!("{what} is no UTF-8"))?;

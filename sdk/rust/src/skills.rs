@@ -33,7 +33,7 @@ pub struct SkillFile {
     pub uri: String,
     /// The SHA-256 of its bytes.
     pub sha256: [u8; 32],
-    /// In bytes.
+    /// The size in bytes.
     pub size: i64,
 }
 

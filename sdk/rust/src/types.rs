@@ -118,7 +118,7 @@ pub struct ResourceInfo {
     pub title: String,
     pub description: String,
     pub mime_type: String,
-    /// In bytes.
+    /// The size in bytes.
     pub size: Option<i64>,
     pub annotations: Option<Annotations>,
     pub icons: Vec<Icon>,

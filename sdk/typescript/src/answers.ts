@@ -19,7 +19,7 @@ export type Check = (response: InputResponse) => Promise<boolean>;
 export class Answers {
   /** Accepted answers of earlier rounds, and values of `once`. */
   #kept: InputResponse[] = [];
-  /** Questions without an answer: the handler is to end, and later questions end it again. */
+  /** Questions without an answer. If there are any, the handler must end, and later questions end it again. */
   readonly missing = new Map<string, InputRequest>();
   state: Uint8Array | undefined;
 
@@ -66,7 +66,7 @@ export class Answers {
     this.#keep(InputResponse.fromPartial({ key: onceMark + key, rawJson }));
   }
 
-  /** The outcome that asks, with everything needed to go on. */
+  /** Returns the outcome with the questions, and the state for the next round. */
   required(requests: InputRequest[], options: { retryAfter?: number; repeatable?: boolean } = {}): InputRequired {
     if (requests.length > maxRequests) {
       throw new Failure("Internal", `${requests.length} questions in one round; ask at most ${maxRequests} at once`);
@@ -84,7 +84,7 @@ export class Answers {
     return { requests, state: this.memory(), repeatable, retryAfter: wait };
   }
 
-  /** The start of the next round; with all answers, it includes those of this round that were not requested yet. */
+  /** Returns the state for the next round; with all, it includes answers of this round that were not requested yet. */
   memory(all = false, state = this.state): Buffer {
     const late = all ? this.#latest.filter((r) => !this.#kept.some((o) => o.key === r.key)) : [];
     const held = { inputResponses: [...this.#kept, ...late], state: Buffer.from(state ?? []) };
@@ -98,14 +98,14 @@ export class Answers {
   }
 }
 
-/** What is wrong with a key; undefined if nothing is. */
+/** Returns what is wrong with a key, undefined if it is valid. */
 export function wrongKey(of: string, key: string): string | undefined {
   const bytes = Buffer.byteLength(key);
   if (bytes >= 1 && bytes <= maxKey && !key.startsWith("\0")) return undefined;
   return `the key of ${of} has 1 to ${maxKey} bytes, not ${bytes}: ${JSON.stringify(key.slice(0, 40))}`;
 }
 
-/** A duration in milliseconds as the contract has it. */
+/** Converts milliseconds to a duration of the contract. */
 export function wireDuration(ms: number): Duration {
   const whole = Math.trunc(ms);
   return { seconds: BigInt(Math.trunc(whole / 1000)), nanos: (whole % 1000) * 1e6 };

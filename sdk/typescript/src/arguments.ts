@@ -2,17 +2,17 @@ import { Failure, quote } from "./failure.js";
 import { meant, quoted } from "./options.js";
 import { type JsonSchema, type MaybeSchema, objectSchema, validArguments } from "./schema.js";
 
-/** The most unknown arguments that an error names. */
+/** The maximum number of unknown arguments that an error names. */
 const maxNamed = 5;
 /** Keywords by which a schema names members in other ways than by its properties. */
 const elsewhere = ["patternProperties", "allOf", "anyOf", "oneOf", "$ref", "unevaluatedProperties"];
 
 /** The arguments that a tool or a prompt takes. Without a schema there are none. */
 export class ArgumentsOf {
-  /** The schema as it is listed: closed unless it says that it is open. */
+  /** The listed schema. It refuses unknown arguments unless it explicitly permits them. */
   readonly json: JsonSchema;
 
-  /** Throws, by the owner, for a schema that is not of an object. With open the schema says nothing of further arguments. */
+  /** Throws, with the owner's name, if the schema is not one of an object. With open, unknown arguments are permitted. */
   constructor(
     owner: string,
     readonly schema: MaybeSchema,

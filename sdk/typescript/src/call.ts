@@ -46,7 +46,7 @@ export type Event =
 
 /** The destination of a round's events, and its deadline. */
 export interface Sink {
-  /** Undefined: a completion, which has no events. */
+  /** Undefined for a completion, which has no events. */
   emit?: (event: Event) => void;
   signal: AbortSignal;
   deadline?: Date;
@@ -60,11 +60,11 @@ export class InputRequired extends Error {
   override name = "InputRequired";
   constructor(
     readonly options: {
-      /** Sent together, at most 16. The next round has their answers: call.answer returns them. */
+      /** The questions, at most 16, which are sent together. In the next round call.answer returns their answers. */
       questions?: Question<unknown>[];
-      /** Returned by call.state in the next round; undefined keeps that of call.setState. At most 64 KiB. */
+      /** The state that call.state returns in the next round, at most 64 KiB; undefined keeps that of call.setState. */
       state?: Uint8Array;
-      /** Without questions: the delay before the next round, in ms, at most an hour. 0 means soon. */
+      /** The delay before the next round without questions, in ms, at most an hour. 0 means soon. */
       retryAfter?: number;
       /**
        * Allows the edge to retry the next round with the state after the loss of a replica, whatever the tool's hints
@@ -181,7 +181,7 @@ export class Call {
     return this.#answers.state;
   }
 
-  /** @internal The state of a call as the edge keeps it, for the kit for tests. */
+  /** @internal The state of a call between two rounds, for the test kit. */
   static memoryOf(state: Uint8Array): Buffer {
     return new Answers().memory(true, state);
   }
@@ -273,13 +273,13 @@ export class Call {
     this.#emit?.({ log: { level: levelNumber(level), logger, dataJson, metaJson: "" } });
   }
 
-  /** The id of the call's task; undefined if the call is no task, or not yet. */
+  /** The id of the call's task; undefined if the call is not a task, or not yet. */
   get taskId(): string | undefined {
     return this.#context.task?.id || undefined;
   }
 
   /**
-   * Makes the call a task now, if it may become one and is none yet. A task does not end when its client disconnects.
+   * Makes the call a task now, if it may become one and is not one yet. A task does not end when its client disconnects.
    */
   defer(): void {
     if (!this.#context.task || this.taskId || this.#deferred || this.#over) return;

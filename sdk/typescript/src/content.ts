@@ -49,10 +49,10 @@ export type Content =
 /** Plain text content. */
 export const text = (text: string): Content => ({ type: "text", text });
 
-/** A picture: its bytes and MIME type. */
+/** An image: its bytes and MIME type. */
 export const image = (data: Encoded, mimeType: string): Content => ({ type: "image", data, mimeType });
 
-/** A sound: its bytes and MIME type. */
+/** Audio: its bytes and MIME type. */
 export const audio = (data: Encoded, mimeType: string): Content => ({ type: "audio", data, mimeType });
 
 /** A link to a resource that the client may read. */
@@ -99,24 +99,24 @@ function mustHave(c: Content, member: string, value: unknown, mayBeEmpty = false
   throw new Failure("Internal", `content of the type ${c.type} has a ${member}, unlike ${shown(c)}`);
 }
 
-/** Bytes, of whichever form they are given in. Throws a Failure for a text that is no base64. */
+/** Returns bytes, decoded if they are base64. Throws a Failure if a text is not base64. */
 export function decoded(what: string, data: Encoded): Buffer {
   if (data instanceof Uint8Array) return Buffer.from(data);
   if (typeof data === "string" && isBase64(data)) return Buffer.from(data, "base64");
   throw new Failure("Internal", `${what} is a Buffer, or base64, not ${shown(data)}`);
 }
 
-/** Whether a text is base64 with its padding, and nothing else. */
+/** Returns whether a text is padded base64. */
 export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
 }
 
-/** The beginning of a value, for an error. */
+/** Returns the beginning of a value, for an error. */
 function shown(value: unknown): string {
   return String(unlessThrown(() => JSON.stringify(value))).slice(0, 80);
 }
 
-/** A role as the contract has it. Throws a Failure for one that MCP does not have. */
+/** Converts a role to that of the contract. Throws a Failure for an unknown one. */
 export function wireRole(role: Role): wire.Role {
   if (role !== "user" && role !== "assistant") {
     throw new Failure("Internal", `a role is "user" or "assistant", not ${shown(role)}`);
@@ -124,7 +124,7 @@ export function wireRole(role: Role): wire.Role {
   return role === "user" ? wire.Role.ROLE_USER : wire.Role.ROLE_ASSISTANT;
 }
 
-/** An object of MCP with those members as the contract has them that differ: annotations and `_meta`. */
+/** Returns an object of MCP with its annotations and `_meta` in the form of the contract. */
 export function described<T extends Extras>(owner: string, object: T) {
   const { annotations: a, _meta, ...rest } = object;
   if (a?.audience !== undefined && !Array.isArray(a.audience)) {

@@ -18,7 +18,7 @@ const reasons = {
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * Why there is no result. For a tool, the model sees InvalidArgument, FailedPrecondition and NotFound as a result with
+ * The reason of a failure. For a tool, the model sees InvalidArgument, FailedPrecondition and NotFound as a result with
  * `isError`; all others are protocol errors.
  */
 export type Reason = keyof typeof reasons;
@@ -67,7 +67,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The failure as the contract has it. */
+/** Converts a failure to a message of the contract. */
 export function wireFailure({ reason, message, options: { data, scopes = [] } }: Failure): WireFailure {
   try {
     return { reason: reasons[reason][0], message, dataJson: data === undefined ? "" : encodeJson(data), scopes };
@@ -117,7 +117,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Throws, with the name of its subject, unless the value is a handler. */
+/** Throws, with the owner's name, unless the value is a function. */
 export function mustBeFunction(owner: string, handler: unknown): void {
   if (typeof handler !== "function")
     throw new TypeError(`${owner}: its handler is no function: pass one, as () => "…"`);
@@ -157,7 +157,7 @@ export function encodedAs(what: string, value: unknown): string {
   }
 }
 
-/** Objects of which JSON.stringify would make {} or a list of numbers, and their replacements. */
+/** Classes whose objects JSON.stringify converts to {} or a list of numbers, and what to use instead. */
 const unencodable: [new (...args: never[]) => object, string, string][] = [
   [Promise, "promise", "await it"],
   [Map, "Map", "use Object.fromEntries(…)"],
@@ -180,7 +180,7 @@ function encodable(this: Record<string, unknown>, key: string, value: unknown): 
   return value;
 }
 
-/** encodeJson for an object, else a mistake of the program. Undefined is "". */
+/** Encodes an object as JSON; undefined is "". Throws for other values. */
 export function encodeObject(what: string, value: object | undefined): string {
   if (value === undefined) return "";
   const text = encodeJson(value);

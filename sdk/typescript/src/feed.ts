@@ -1,5 +1,5 @@
 /**
- * How many different URIs one watcher may lag behind; beyond it they become one event for the watched URI.
+ * The maximum number of different pending URIs of one watcher. Beyond it they become one event for the watched URI.
  */
 const maxPending = 1024;
 

@@ -3,7 +3,7 @@ import { messageOf } from "./failure.js";
 import type { JsonSchema } from "./schema.js";
 
 const primitives = ["string", "number", "integer", "boolean"];
-/** Clients refuse a form with another. */
+/** The formats of forms. Clients refuse a form with another one. */
 const formats = [undefined, "email", "uri", "date", "date-time"];
 
 /** Throws unless a form has only members that MCP admits: strings, numbers, booleans and lists of enumerated strings. */
@@ -18,7 +18,7 @@ export function mustBeFlat(owner: string, form: JsonSchema): void {
   }
 }
 
-/** Why no client can have a member filled in. */
+/** Returns why no client can show a member; undefined if clients can. */
 function unfillable({ type, format, enum: values, items }: JsonSchema): string | undefined {
   const listed = type === "array" && (items?.enum ?? items?.anyOf) !== undefined;
   if (!primitives.includes(String(type)) && !listed) {
@@ -31,7 +31,7 @@ function unfillable({ type, format, enum: values, items }: JsonSchema): string |
   return undefined;
 }
 
-/** fitting returns a function that validates the content of an answer. Formats are not checked. Throws if the form is no schema. */
+/** fitting returns a function that validates the content of an answer. Formats are not checked. Throws if the form is not a schema. */
 export function fitting(owner: string, form: JsonSchema): (content: unknown) => boolean {
   try {
     return new Ajv2020({ strict: false, validateFormats: false, logger: false }).compile(form);

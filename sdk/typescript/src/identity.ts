@@ -4,10 +4,10 @@ import { messageOf, StatusError } from "./failure.js";
 import { Principal } from "./gen/mcpedge/v1/common.js";
 
 const identityMetadata = "mcp-identity";
-/** How often, in ms, the keys are fetched, and the least time between two fetches. */
+/** The interval at which keys are fetched, and the minimum time between two fetches, in ms. */
 const keysRefresh = 5 * 60_000;
 const keysAgain = 1000;
-/** For how long, in ms, keys are used that cannot be fetched again. */
+/** How long keys are used if they cannot be fetched again, in ms. */
 const keysKept = 60 * 60_000;
 const keysTimeout = 5000; // ms
 
@@ -18,7 +18,7 @@ const keysTimeout = 5000; // ms
 export interface IdentityOptions {
   /** The URL of the edge's public keys: /.well-known/jwks.json on its admin address. */
   jwksUrl: string;
-  /** The backend's name in the edge's settings, which has identity: signed. */
+  /** The backend's name in the edge's settings, which have identity: signed. */
   audience: string;
 }
 

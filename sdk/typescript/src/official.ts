@@ -6,12 +6,12 @@ export interface Official {
   /** The kind of result. */
   result: "a tool" | "a read" | "a prompt";
   owner: string;
-  /** The replacement if a value is meant. */
+  /** What to write if a value is meant. */
   value: string;
   out: object;
 }
 
-/** Throws when a result has a member that MCP does not have there. */
+/** Throws if a result has a member that MCP does not define. */
 export function strayMember({ result, owner, value, out }: Official, members: string[]): void {
   const has = Object.keys(out);
   const strays = has.filter((name) => !members.includes(name));
@@ -21,7 +21,7 @@ export function strayMember({ result, owner, value, out }: Official, members: st
   throw new Failure("Internal", `${what}, and ${quoted(strays)}, which it has not: for a value, ${value}`);
 }
 
-/** Throws unless a member of a result fits. */
+/** Throws unless a member of a result has the right type. */
 export function wrongType({ result, owner, value }: Official, member: string, type: string, fits: boolean): void {
   if (fits) return;
   const what = `${owner} returned an object with "${member}", which in a result of ${result} is ${type}`;

@@ -1,7 +1,7 @@
-/** The names of all options of a type, held to it by the compiler. */
+/** The names of all options of a type; the compiler checks that they are complete. */
 export type Names<T> = { [K in keyof T]-?: true };
 
-/** Throws, by name, when options are no object or have a member that is not known. */
+/** Throws, with the owner's name, if options are not an object or have an unknown member. */
 export function mustKnow<T extends object>(owner: string, given: T, names: Names<T>): void {
   const kind = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
   if (kind !== "object") throw new TypeError(`${owner}: its options are an object, not ${kind}`);
@@ -12,13 +12,13 @@ export function mustKnow<T extends object>(owner: string, given: T, names: Names
   }
 }
 
-/** Throws, by name, when a text is none of those that an option takes. */
+/** Throws, with the owner's name, if a text is not among the permitted values of an option. */
 export function mustBeOneOf(owner: string, given: unknown, values: readonly string[]): void {
   if (given === undefined || values.includes(given as string)) return;
   throw new TypeError(`${owner} is one of ${quoted(values)}, not ${JSON.stringify(given)}`);
 }
 
-/** Names the one that may be meant, or all. */
+/** Suggests the most similar known name, or all names. */
 export function meant(name: string, known: readonly string[]): string {
   const near = known.find((k) => distance(k.toLowerCase(), name.toLowerCase()) <= Math.min(2, k.length / 3));
   if (near !== undefined) return `do you mean ${JSON.stringify(near)}?`;
@@ -29,7 +29,7 @@ export function quoted(names: readonly string[]): string {
   return names.map((name) => JSON.stringify(name)).join(", ");
 }
 
-/** How many letters differ between two words, or are exchanged. Names beyond 64 characters are near to none. */
+/** Returns the edit distance of two words, with transpositions. It is infinite for names beyond 64 characters. */
 function distance(a: string, b: string): number {
   if (a.length > 64 || b.length > 64) return Infinity;
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];

@@ -27,7 +27,7 @@ export interface GetPromptResult {
 export type PromptOutput = string | PromptMessage | (string | PromptMessage)[] | GetPromptResult;
 
 export type PromptConfig<A extends MaybeSchema> = Shown & {
-  /** An object of strings and enums; those that are not optional are required. Absent: the prompt has no arguments. */
+  /** An object of strings and enums; those that are not optional are required. Absent means that the prompt has no arguments. */
   argsSchema?: A;
   /** Suggestions for arguments. An enum suggests its values by itself. */
   complete?: Completers;
@@ -74,7 +74,7 @@ export function buildPrompt<A extends MaybeSchema>(
   };
 }
 
-/** The arguments that a schema has, which are strings. */
+/** Returns the arguments in a schema, which are strings. */
 function argumentsOf(owner: string, { properties = {}, required = [] }: JsonSchema): PromptArgument[] {
   return Object.entries(properties).map(([name, { type, title = "", description = "" }]) => {
     if (type !== "string") {
@@ -101,7 +101,7 @@ function promptResult(owner: string, description = "", out: PromptOutput): WireR
   });
 }
 
-/** wholeOf completes a handler's return value. Throws, with the prompt's name, if it is none. */
+/** wholeOf converts a handler's return value to a complete result. Throws, with the prompt's name, if it cannot. */
 function wholeOf(owner: string, out: PromptOutput): GetPromptResult {
   const value = 'return a string, { role: "user", content: "…" }, or a list of them';
   if (out === undefined || out === null) throw new Failure("Internal", `${owner} returned nothing: ${value}`);

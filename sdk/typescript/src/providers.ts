@@ -13,7 +13,7 @@ export interface SkillFile {
 
 /** A directory of files with instructions for an agent (agentskills.io). */
 export interface Skill {
-  /** Of its SKILL.md; the segment before the last is the skill's name. */
+  /** The URI of its SKILL.md; the segment before the last is the skill's name. */
   uri: string;
   /** The YAML front matter of SKILL.md, with `name` and `description`. */
   frontmatter: object;
@@ -28,7 +28,7 @@ export const uriPrefix = Symbol("uriPrefix");
 
 /** Serves dynamic resources: a directory, a table. Only list and read are required. */
 export interface ResourceProvider {
-  /** @internal The beginning of all its URIs, if that is known: provide refuses a prefix with which it does not begin. */
+  /** @internal The beginning of all its URIs, if it is known. provide refuses a prefix that does not match it. */
   readonly [uriPrefix]?: string;
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
   list(): Awaitable<Resource[]>;
@@ -53,7 +53,7 @@ export interface ResourceProvider {
 /** The MIME type of directories. */
 export const directoryType = "inode/directory";
 
-/** A provider in its place, with how many watch it. */
+/** A provider with its prefix and the number of its watchers. */
 export class Provided {
   #users = 0;
   #stop: Promise<() => void> | undefined;
@@ -67,7 +67,7 @@ export class Provided {
 
   readonly handle = readBy((uri, call) => this.provider.read(uri, call));
 
-  /** Begins to watch for the first user. Each needs one release, whether this succeeded or not. */
+  /** Begins to watch for the first watcher. Each call requires one release, whether it succeeds or not. */
   async acquire(): Promise<void> {
     this.#users++;
     this.#stop ??= (async () => (await this.provider.watch?.(this.updated, this.listChanged)) ?? (() => {}))();
@@ -79,7 +79,7 @@ export class Provided {
     }
   }
 
-  /** Stops it after the last user. */
+  /** Stops watching after the last watcher. */
   release(): void {
     if (--this.#users > 0) return;
     this.#stop?.then((stop) => stop()).catch(() => {});

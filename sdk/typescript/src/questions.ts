@@ -10,7 +10,7 @@ export class Unanswered extends Error {
   override name = "Unanswered";
 }
 
-/** The user said no. */
+/** The user declined. */
 export class Declined extends Unanswered {
   override name = "Declined";
   override message = "the user declined to answer";
@@ -25,9 +25,9 @@ export class Dismissed extends Unanswered {
 /** The user's answer to a form or a URL. MCP: ElicitResult. */
 export interface ElicitResult {
   action: "accept" | "decline" | "cancel";
-  /** The filled in form; only when accepted from a form. */
+  /** The completed form, if the action is "accept" for a form. */
   content?: Record<string, unknown>;
-  /** The same as the client sent it: JSON text. */
+  /** The content as JSON text, as the client sent it. */
   contentJson?: string;
 }
 
@@ -46,9 +46,9 @@ function fit<T>(part: T | undefined): T {
   return part;
 }
 
-/** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
+/** A question to the client, under a key that is unique within the call, with an answer of type T. */
 export class Question<T> {
-  /** The type of the answer, for the compiler alone. */
+  /** The type of the answer, for the compiler only. */
   declare readonly "~answer": T;
   /** @internal */ readonly request: InputRequest;
   /** @internal Rejects with Unanswered or with Unfit. */
@@ -60,7 +60,7 @@ export class Question<T> {
     this.parse = parse;
   }
 
-  /** @internal Whether an answer fits; that the user declined does. */
+  /** @internal Returns whether an answer is valid, as a declined question is. */
   async fits(response: InputResponse): Promise<boolean> {
     try {
       await this.parse(response);
@@ -71,14 +71,14 @@ export class Question<T> {
   }
 }
 
-/** The type of a form's member: MCP has no others. */
+/** The types of a form's members in MCP. */
 export type FormValue = string | number | boolean | string[] | undefined;
 
 /** The schema of a form: of an object of strings, numbers, booleans, enums and arrays of enums, or of one of those. */
 export type FormSchema = Schema<FormValue | { [member: string]: FormValue }, any>;
 
 /**
- * Asks the user to fill in a form. A schema that is not of an object makes a form with one member, named as the key, whose value is
+ * Asks the user to complete a form. A schema that is not of an object makes a form with one member, named as the key, whose value is
  * the answer. Throws for a form that no client can show; a question that is created when a module is loaded is refused at that time.
  */
 export function form<S extends FormSchema>(key: string, message: string, schema: S): Question<Infer<S>> {
@@ -95,7 +95,7 @@ export function form<S extends FormSchema>(key: string, message: string, schema:
   });
 }
 
-/** Asks the user to fill in a form by a flat JSON Schema, of which a text is sent verbatim. The answer has the action of the user. */
+/** Asks the user to complete a form by a flat JSON Schema; a text is sent unchanged. The answer has the action of the user. */
 export function formSchema(key: string, message: string, schema: string | object): Question<ElicitResult> {
   const owner = `question ${JSON.stringify(key)}`;
   const text = schemaText(`the form of ${owner}`, schema);
@@ -109,7 +109,7 @@ export function formSchema(key: string, message: string, schema: string | object
   });
 }
 
-/** Asks the user to open an https: URL. "accept" says that the user agreed to, not that anything is done there. */
+/** Asks the user to open an https: URL. "accept" means that the user agreed to open it, not that the page was completed. */
 export function openUrl(key: string, message: string, url: string): Question<ElicitResult> {
   return new Question(key, { elicitUrl: { message, url, metaJson: "" } }, elicited);
 }
@@ -128,7 +128,7 @@ export function listRoots(key: string): Question<Root[]> {
   return new Question(key, { listRoots: {} }, ({ listRoots }) => fit(listRoots).roots.map(read));
 }
 
-/** Any other request the client may know. The answer is the client's result. */
+/** Any other request that the client may support. The answer is the client's result. */
 export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
   const rawJson = encodeObject("a raw question", request);
   return new Question(key, { rawJson }, (response) => fit(parsed(response.rawJson ?? "")));

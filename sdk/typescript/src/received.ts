@@ -83,7 +83,7 @@ export function contentsOf(c: {
   return { uri, ...rest, ...(text !== undefined ? { text } : { blob }) };
 }
 
-/** The members of content beside its body. */
+/** The members of content without its body. */
 interface Marked {
   annotations?: Annotations;
   _meta?: Record<string, unknown>;

@@ -7,7 +7,7 @@ import type { Plain } from "./run.js";
 /** The handler of a request. */
 export interface Work<Request, Result> {
   handle(request: Request, call: Call): Promise<Result>;
-  /** Absent: an error that says nothing of its kind is INTERNAL. */
+  /** Converts an error without a reason; absent means INTERNAL. */
   plain?: Plain<Result>;
 }
 
@@ -47,7 +47,7 @@ export class Registry<E> {
     return this.#entries.get(key);
   }
 
-  /** Throws NOT_FOUND when there is none. */
+  /** Returns an entry. Throws NOT_FOUND if there is none. */
   find(key: string): E {
     const found = this.#entries.get(key);
     if (!found) throw new Failure("NotFound", `there is no ${this.kind} ${quote(key)}`);

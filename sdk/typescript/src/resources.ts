@@ -19,7 +19,7 @@ export interface ReadResourceResult {
 }
 
 /**
- * The return value of a read. A string is text; bytes are text when they are valid UTF-8 and the MIME type does not deny it, else binary;
+ * The return value of a read. A string is text; bytes are text if they are valid UTF-8 and the MIME type permits it, else binary;
  * both under the URI that was read. null and undefined mean NOT_FOUND.
  */
 export type ReadOutput =
@@ -38,7 +38,7 @@ export type TemplateHandler<V, T extends string = string> = (
   call: Call,
 ) => Awaitable<ReadOutput>;
 
-/** The variables of each expression of a template, of which those after an operator may be left out of a URI. */
+/** The variables of each expression of a template. Those after an operator are optional in a URI. */
 type Named<T extends string> = T extends `${infer _}{${infer Expression}}${infer Rest}`
   ? InExpression<Expression> & Named<Rest>
   : {};
@@ -139,7 +139,7 @@ export function readBy(handler: ReadHandler, mimeType?: string): Read["handle"] 
   };
 }
 
-/** Gives the errors of files their reasons. */
+/** Converts errors of files to failures with a reason. */
 export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise<T> {
   try {
     return await read();
@@ -153,7 +153,7 @@ export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise
   }
 }
 
-/** wholeOf completes a handler's return value. Throws, with the URI, if it is none. */
+/** wholeOf converts a handler's return value to a complete result. Throws, with the URI, if it cannot. */
 function wholeOf(uri: string, mimeType: string | undefined, out: ReadOutput): ReadResourceResult {
   if (out === undefined || out === null) return { contents: [] };
   if (typeof out === "string") return { contents: [{ text: out }] };
@@ -166,13 +166,13 @@ function wholeOf(uri: string, mimeType: string | undefined, out: ReadOutput): Re
   return out;
 }
 
-/** Text when the bytes are valid UTF-8 and the MIME type does not deny it, else a blob. */
+/** Returns contents of bytes: text if they are valid UTF-8 and the MIME type permits it, else a blob. */
 export function bytesContents(data: Bytes, mimeType = ""): content.ResourceContents {
   if (binaryType(mimeType) || !isUtf8(data)) return { blob: data, mimeType };
   return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(data), mimeType };
 }
 
-/** Whether contents of a MIME type are never text, whatever their bytes. */
+/** Returns whether contents of a MIME type are never text. */
 function binaryType(mimeType: string): boolean {
   if (/\+(xml|json)$/.test(mimeType)) return false;
   return /^(image|audio|video|font)\/|^application\/(octet-stream|pdf|zip|gzip|wasm)$/.test(mimeType);

@@ -11,7 +11,7 @@ interface Parts<S> {
   content?: Content[];
   /** Any JSON value, or a RawJson. */
   structuredContent?: S;
-  /** The tool failed in a way the model should see. */
+  /** Marks a failure that the model should see. */
   isError?: boolean;
   _meta?: object;
 }
@@ -26,7 +26,7 @@ export class Result {
   }
 }
 
-/** Structured content without a schema: any JSON value. Throws for undefined, which is none. */
+/** Structured content without a schema: any JSON value. Throws for undefined. */
 export function structured(value: unknown): Result {
   if (value === undefined) {
     throw new Failure(
@@ -37,7 +37,7 @@ export function structured(value: unknown): Result {
   return new Result({ structuredContent: value });
 }
 
-/** A failure the model sees and can act on. */
+/** A failure that the model sees and can act on. */
 export function errorResult(message: string): Result {
   return new Result({ content: [text(message)], isError: true });
 }
@@ -46,7 +46,7 @@ export function errorResult(message: string): Result {
 export interface Output {
   schema: Schema<any, any>;
   members: string[];
-  /** It takes members of any name, as a record does. */
+  /** Whether it permits members of any name, as a record does. */
   open: boolean;
 }
 
@@ -54,13 +54,13 @@ export function outputOf(schema: Schema<any, any>, made: schemas.JsonSchema): Ou
   return { schema, members: membersOf(made), open: (made.additionalProperties ?? false) !== false };
 }
 
-/** The names of the members that a schema has, in any of its branches. */
+/** Returns the names of a schema's members, in any of its branches. */
 function membersOf({ properties = {}, ...rest }: schemas.JsonSchema): string[] {
   const branches = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => (rest[keyword] ?? []) as schemas.JsonSchema[]);
   return [...Object.keys(properties), ...branches.flatMap(membersOf)];
 }
 
-/** toolResult converts a handler's return value. Throws a Failure, with the tool's name, if it is no result. */
+/** toolResult converts a handler's return value. Throws a Failure, with the tool's name, if it is not a result. */
 export async function toolResult(owner: string, out: unknown, output: Output | undefined): Promise<WireResult> {
   const { content = [], structuredContent: value, isError = false, _meta } = partsOf(owner, out, output);
   if (output && value === undefined && !isError) {
@@ -94,7 +94,7 @@ function partsOf(owner: string, out: unknown, output: Output | undefined): Parts
 const asValue = "for a value have an outputSchema, or return structured(…)";
 const textEach = 'write text("…") for each text';
 
-/** kindOf describes a return value that is no result, and its replacement. */
+/** kindOf describes a return value that cannot be a result, and what to write instead. */
 function kindOf(out: {}): string {
   if (out instanceof Uint8Array) return "bytes: return image(data, mimeType), audio(…) or embed({ uri, blob })";
   if (out instanceof Error) return "an error: throw it";
@@ -117,7 +117,7 @@ function isOfficial(out: unknown, output: Output | undefined): out is object {
 
 const isBlocks = (given: unknown) => Array.isArray(given) && given.length > 0 && given.every(isContent);
 
-/** A result of MCP as it is. Throws when it can be none. */
+/** Returns a result of MCP unchanged. Throws if it is invalid. */
 function official(owner: string, out: Parts<unknown>): Parts<unknown> {
   const value = "return structured({…}), or have an outputSchema with all of its members";
   const whole: Official = { result: "a tool", owner, value, out };

@@ -12,14 +12,14 @@ import type { Server } from "./server.js";
 import { traced } from "./trace.js";
 import { EventWriter } from "./writer.js";
 
-/** A type of messages that are made from some of their members. */
+/** A type of messages that can be created from some of their members. */
 export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
 /** The subject of a feed of changes: a URI, the providers' prefixes, and the event for a change. */
 type Watched = { uri: string; fits: (prefix: string) => boolean; changed: (uri: string) => object };
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
-/** The time, in ms, by which the deadline may pass sooner at the caller, who then cancels the call. */
+/** How much earlier, in ms, the deadline may pass at the caller, which then cancels the call. */
 const deadlineSkew = 250;
 
 /** Makes RPCs of functions. Their errors become the status of the RPC. */
@@ -92,7 +92,7 @@ export class Rpcs {
     };
   }
 
-  /** Does work in the trace of its caller, whose identity is verified if the server requires one. */
+  /** Runs work in the trace of its caller, whose identity is verified if the server requires one. */
   #work<Req, Res>(call: ServedCall, handle: Handle<Req, Res>, sink: Sink): Promise<Res> {
     return traced(call.getPath(), call.metadata, async () => {
       const { context } = call.request as { context?: RequestContext };
@@ -129,7 +129,7 @@ export class Rpcs {
     return Promise.race([Promise.resolve({ signal, deadline }).then(fn).finally(over), aborted]);
   }
 
-  /** The error of a failed RPC. The details of an unexpected one are only logged. */
+  /** Returns the status of a failed RPC. The details of an unexpected error are only logged. */
   #status(error: unknown): failure.Status {
     const known = failure.statusOf(error);
     if (known) return known;

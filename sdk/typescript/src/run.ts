@@ -8,7 +8,7 @@ import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.
 import type { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
 import type { Work } from "./registry.js";
 
-/** How a round ended: with exactly one of these. */
+/** The end of a round: exactly one of these. */
 export interface Outcome<R> {
   result?: R;
   inputRequired?: WireInputRequired;
@@ -31,7 +31,7 @@ function line(level: string): Logger["info"] {
 /** The members of requests for work. */
 export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
-/** Makes a result of an error without a reason. */
+/** Converts an error without a reason to a result. */
 export type Plain<R> = (error: Error) => R;
 
 /** Runs handlers. A fault of the program is INTERNAL, with its message in the log only. */

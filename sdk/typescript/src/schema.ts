@@ -46,7 +46,7 @@ export function jsonSchema(owner: string, schema: Schema, direction: "input" | "
   }
 }
 
-/** The JSON Schema that the schema's library makes. Throws if it makes none, or one of a file, which JSON cannot have. */
+/** Returns the JSON Schema that the schema's library generates. Throws if it generates none, or one of a file, which JSON does not have. */
 function converted(schema: Schema, direction: "input" | "output"): JsonSchema {
   const made = schema["~standard"].jsonSchema[direction]({ target: "draft-2020-12" }) as JsonSchema;
   JSON.stringify(made, (_, part) => {
@@ -56,7 +56,7 @@ function converted(schema: Schema, direction: "input" | "output"): JsonSchema {
   return made;
 }
 
-/** By the first words of why a schema makes no JSON Schema, what to write in an input and in an output. */
+/** What to write in an input and in an output, by the first words of the error of a schema without JSON Schema. */
 const instead: [words: string, input: string, output: string][] = [
   [
     "Date ",
@@ -75,7 +75,7 @@ const instead: [words: string, input: string, output: string][] = [
   ["a File ", "write bytes() of @mcpedge/capability/zod", "return content, as embed({ uri, blob })"],
 ];
 
-/** The path of the member that keeps a schema of zod from a JSON Schema; without members, if that is the schema itself. */
+/** Returns the path of the member for which zod generates no JSON Schema; an empty path for the schema itself. */
 function unconvertible(schema: Schema, direction: "input" | "output", seen = new Set<Schema>()): string[] | undefined {
   if (seen.has(schema) || unlessThrown(() => converted(schema, direction))) return undefined;
   seen.add(schema);
@@ -91,7 +91,7 @@ function unconvertible(schema: Schema, direction: "input" | "output", seen = new
   return name && rest ? [...name, ...rest] : undefined;
 }
 
-/** notSchema explains why a value is no schema, with its replacement. */
+/** notSchema explains why a value is not a schema, and what to write instead. */
 function notSchema(given: unknown): string {
   const members = typeof given === "object" && given !== null ? Object.values(given) : [];
   const shape =
@@ -137,7 +137,7 @@ export function schemaText(owner: string, given: string | object): string {
   return text;
 }
 
-/** parsed returns the value of a JSON text; undefined: it is no JSON. */
+/** parsed returns the value of a JSON text; undefined if it is not JSON. */
 export function parsed(text: string): unknown {
   return unlessThrown(() => JSON.parse(text));
 }
@@ -151,7 +151,7 @@ export function unlessThrown<T>(read: () => T): T | undefined {
   }
 }
 
-/** valid returns the output of the schema for a value. Throws the error that misfit makes of the issues. */
+/** valid returns the output of the schema for a value. Throws the error that misfit creates from the issues. */
 export async function valid<S extends Schema<any, any>>(
   schema: S,
   value: unknown,
@@ -167,7 +167,7 @@ function issueText(issue: StandardSchemaV1.Issue): string {
   return path ? `${JSON.stringify(path)}: ${issue.message}` : issue.message;
 }
 
-/** A tool's or a prompt's arguments. Throws InvalidArgument. */
+/** Validates the arguments of a tool or a prompt. Throws InvalidArgument. */
 export function validArguments<S extends Schema<any, any>>(schema: S, given: unknown): Promise<Infer<S>> {
   return valid(schema, given, (issues) => new Failure("InvalidArgument", `the arguments do not fit: ${issues}`));
 }

@@ -26,7 +26,7 @@ export function accepted(content?: object | string | number | boolean): Answer {
   return content === undefined ? { action: "accept" } : { action: "accept", content };
 }
 
-/** declined answers as a user who said no. */
+/** declined answers as a user who declined. */
 export function declined(): Answer {
   return { action: "decline" };
 }
@@ -50,7 +50,7 @@ export function roots(...roots: Root[]): Answer {
 export interface Asked {
   key: string;
   type: "form" | "url" | "sampling" | "roots" | "raw";
-  /** Of a form or a URL. */
+  /** The message of a form or a URL. */
   message?: string;
   /** The JSON Schema of a form. */
   schema?: JsonSchema;
@@ -117,7 +117,7 @@ export function wireAnswer(asked: Asked, answer: Answer): InputResponse {
   });
 }
 
-/** The JSON of a completed form: a single value is that of its one member. */
+/** Returns the JSON of a completed form; a single value is that of its only member. */
 function formJson({ key, schema }: Asked, content: unknown): string {
   if (content === undefined) return "";
   if (typeof content === "object" && !Array.isArray(content)) return encodeJson(content);

@@ -15,16 +15,16 @@ import { descriptors } from "./gen/descriptors.js";
 import { register } from "./services.js";
 import type { Server } from "./server.js";
 
-/** Bounds a message in either direction. */
+/** The maximum size of a message in either direction. */
 const messageBytes = 16 << 20;
 
 const defaultGrace = 10_000; // ms
-/** For how long, in ms, calls that outlasted the grace may take to report their end to their callers. */
+/** How long, in ms, calls that outlasted the grace may take to report their end to their callers. */
 const ending = 250;
 /** How long, in ms, the process lives after the grace if handlers continue to run. */
 const rest = 1000;
 
-/** The names in the health service: the whole, and each service. */
+/** The names in the health service: "" for the whole server, and each service. */
 const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
@@ -101,7 +101,7 @@ export async function start(server: Server, given: ServeOptions = {}): Promise<S
   return { address, stop: () => (stopping ??= stop()) };
 }
 
-/** Throws unless an address has a host and a port: gRPC takes 443 where the port is absent. */
+/** Throws unless an address has a host and a port: gRPC uses 443 if the port is absent. */
 function mustBeAddress(listen: unknown): void {
   const [, port] = /^(?:(?:dns|ipv4|ipv6):(?:\/\/\/)?)?(?:\[[^\]]+\]|[^:/[\]]+):(\d{1,5})$/.exec(String(listen)) ?? [];
   if (typeof listen === "string" && (/^unix(-abstract)?:./.test(listen) || (port && Number(port) < 65536))) return;

@@ -34,7 +34,7 @@ export interface ServerOptions {
   announce?: ("tools" | "resources" | "prompts")[];
   /** Refuses work without an identity signed by the edge. */
   identity?: IdentityOptions;
-  /** The service's own log. Absent: JSON lines on stderr. */
+  /** The service's own log. Absent means JSON lines on stderr. */
   logger?: Logger;
   /**
    * Hides the message of every error of a handler that has no reason, as those of faults: only a Failure, an error of a gRPC
@@ -68,7 +68,7 @@ export class Server {
   /** @internal */ readonly extensionsJson: Record<string, string>;
   /** @internal */ readonly cache: CacheHint | undefined;
   /** @internal */ readonly log: Logger;
-  /** @internal Of the lists, and of single resources. */
+  /** @internal The feeds of the lists, and of single resources. */
   readonly feeds = { tools: new Feed(), prompts: new Feed(), resources: new Feed(), updates: new Feed() };
   /** @internal */ readonly tools = new Registry<tools.ToolEntry>("tool", this.feeds.tools);
   /** @internal */ readonly prompts = new Registry<prompts.PromptEntry>("prompt", this.feeds.prompts);
@@ -202,7 +202,7 @@ export class Server {
     this.feeds.updates.publish(uri);
   }
 
-  /** Ends all change feeds, for good, so that a gRPC server can stop gracefully. serve calls it. */
+  /** Ends all change feeds, so that a gRPC server can stop gracefully; new feeds fail. serve calls it. */
   close(): void {
     for (const feed of Object.values(this.feeds)) feed.close();
   }

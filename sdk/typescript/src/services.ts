@@ -21,7 +21,7 @@ type Listed = { name: string } | { uri: string } | { uriTemplate: string };
 type Ask<T> = (provider: ResourceProvider, call: Call) => Awaitable<T>;
 type ListRequest = { pageToken: string; pageSize?: number };
 
-/** Puts the contract's services on a gRPC server. Close the Server before the gRPC server's tryShutdown. */
+/** Adds the services of the contract to a gRPC server. Close the Server before the gRPC server's tryShutdown. */
 export function register(server: Server, grpc: Pick<GrpcServer, "addService">): void {
   const { feeds } = server;
   const rpc = new Rpcs(server);

@@ -1,4 +1,4 @@
-/** The skills of a folder. It takes the package yaml beside this one: npm install yaml. */
+/** Skills of a folder. Requires the package yaml: npm install yaml. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path/posix";
@@ -9,14 +9,14 @@ import { directoryType, type ResourceProvider, type Skill, type SkillFile, uriPr
 import { bytesContents, type ReadOutput } from "./resources.js";
 import { type Logger, stderrLogger } from "./run.js";
 
-/** The most files and directories of a skill folder. */
+/** The maximum number of files and directories of a skill folder. */
 export const maxSkillEntries = 10_000;
-/** The most bytes of one file, so that it fits in a message. */
+/** The maximum size of one file, which must fit in a message. */
 export const maxSkillFileBytes = 15 << 20;
 
 const skillFile = "SKILL.md";
 
-/** MIME types of files that skills mostly have, the same on every machine. */
+/** MIME types of common files of skills, independent of the machine. */
 const types: Record<string, string> = {
   ".md": "text/markdown",
   ".txt": "text/plain",
@@ -102,7 +102,7 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     return readFile(join(this.root, name));
   }
 
-  /** Describes a file. It is read when it is another than before. */
+  /** Describes a file. It is read if its size or time has changed. */
   async #file(name: string): Promise<SkillFile> {
     const { size, mtimeMs } = await stat(join(this.root, name));
     let known = this.#digests.get(name);
@@ -163,7 +163,7 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     }
   }
 
-  /** Files of skills, and no other. */
+  /** Reads files of skills only. */
   async read(uri: string): Promise<ReadOutput> {
     const { files } = await this.#scan();
     const name = files.find((name) => this.uri(name) === uri);
@@ -189,7 +189,7 @@ function parents(name: string): string[] {
   return dir === "." ? [] : [dir, ...parents(dir)];
 }
 
-/** The YAML at the head of a SKILL.md. */
+/** Returns the frontmatter of a SKILL.md, which is YAML. */
 function frontMatter(data: Buffer, name: string): { name: string; description: string } {
   const head = /^\uFEFF?---\n(.*?)\n---/s.exec(data.toString("utf8").replaceAll("\r\n", "\n"));
   if (!head) throw new Error("SKILL.md does not begin with YAML between two lines of ---");

@@ -14,19 +14,19 @@ export class UriTemplate {
   readonly variables: string[] = [];
   readonly #parts: Part[];
 
-  /** Throws when the template does not parse. */
+  /** Throws if the template is invalid. */
   constructor(readonly template: string) {
     const parts = template.split(/(\{[^{}]*\})/);
     if (template === "" || parts.some((part, i) => i % 2 === 0 && /[{}]/.test(part))) {
       throw new TypeError(`${JSON.stringify(template)} is no RFC 6570 template`);
     }
-    // Between literals, which have no braces, one stands for each expression: a scheme and a host are known in the whole only.
+    // A brace stands for each expression between the literals, so that the scheme and the host of the whole template can be normalized.
     const literals = settled(parts.filter((_, i) => i % 2 === 0).join("{")).split("{");
     this.#parts = parts.flatMap((part, i) => (i % 2 ? this.#expression(part) : literal(literals[i / 2]!)));
   }
 
   /**
-   * The variables of a URI in any spelling, decoded (invalid UTF-8 becomes U+FFFD); undefined: it does not match. One that is absent in
+   * The variables of a URI in any spelling, decoded (invalid UTF-8 becomes U+FFFD); undefined if it does not match. One that is absent in
    * the URI is absent here. Each value is the longest with which the rest matches, as in the other libraries. A URI that matches as it is
    * spelled has the values of that.
    */
@@ -71,10 +71,10 @@ export class UriTemplate {
       }
       this.variables.push(name);
       const prefix = named ? `${escape(name)}=` : "";
-      // Commas and dots belong to a list's value, but where they end it.
+      // Commas and dots are part of a list's value, unless they end it.
       const one = `(?:${i + 1 < all.length ? `(?!${separator})` : ""}(?:[${allowed}]|%[0-9A-Fa-f]{2}))*`;
       const more = modifier === "*" && /[/;&]/.test(separator) ? `(?:${separator}${prefix}${one})*` : "";
-      // The first of a query that is there begins with the question mark.
+      // The first variable of a query that is present begins with the question mark.
       const before = (i === 0 ? escape(first) : separator).replace("&", "[?&]");
       return {
         pattern: new RegExp(`${before}${prefix}(${one}${more})`, "uy"),
@@ -86,7 +86,7 @@ export class UriTemplate {
   }
 }
 
-/** A literal, as it is or with escapes in place of characters that a URI must not have. */
+/** Returns the part of a literal, unchanged or with escapes in place of characters that a URI must not have. */
 function literal(text: string): Part {
   const escaped = text.replace(/[^A-Za-z0-9:/?#[\]@!$&'()*+,;=%._~-]+/gu, encodeURIComponent);
   return { pattern: new RegExp(`${escape(text)}|${escape(escaped)}`, "uy"), separator: "" };

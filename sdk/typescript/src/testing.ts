@@ -25,10 +25,10 @@ import type { Bytes, ClientCapabilities, Implementation, Principal, Role } from 
 export { accepted, type Answer, type Asked, declined, dismissed, roots, sampled } from "./scripted.js";
 export type { ReceivedContent, ReceivedContents } from "./received.js";
 
-/** The most rounds of a call that keeps asking. */
+/** The maximum number of rounds of a call. */
 const maxRounds = 32;
 
-/** A tool's result as a client gets it. */
+/** A tool's result, as a client receives it. */
 export interface ToolResult {
   content: ReceivedContent[];
   structuredContent?: any;
@@ -40,7 +40,7 @@ export interface ToolResult {
 export interface ReadResult {
   contents: ReceivedContents[];
   _meta?: Record<string, unknown>;
-  /** For how long, in ms, the client may cache it, and whether callers may share that. */
+  /** How long, in ms, the client may cache it, and whether callers may share the cache entry. */
   cache?: { ttl: number; shared: boolean };
 }
 
@@ -54,7 +54,7 @@ export interface PromptResult {
 /** The end of a call, with its events. Exactly one of result, inputRequired, failure and status is set. */
 export interface Called<R> {
   result?: R;
-  /** The call waits for answers, or without questions for its next round. */
+  /** The call waits for answers or, without questions, for its next round. */
   inputRequired?: { questions: Asked[]; state: Bytes; retryAfter?: number; repeatable: boolean };
   /** The client gets a protocol error. */
   failure?: Failure;
@@ -78,12 +78,12 @@ export interface Called<R> {
 export interface TestOptions {
   /** Answers by the key of the question, or a function. A question without an answer ends the call with inputRequired. */
   answers?: Record<string, Answer> | ((asked: Asked) => Answer | undefined);
-  /** The caller. Absent is anonymous. */
+  /** The caller. Absent means anonymous. */
   principal?: Partial<Principal>;
   clientInfo?: Implementation;
-  /** Absent is a client that supports every question. */
+  /** The client's capabilities. Absent means that it supports every question. */
   clientCapabilities?: Partial<ClientCapabilities>;
-  /** The lowest level of log messages that the client wants; "off" disables them. Absent wants all. */
+  /** The lowest level of log messages that the client wants; "off" disables them. Absent means all. */
   logLevel?: LogLevel | "off";
   /** `_meta` of the request. */
   meta?: object;
@@ -201,7 +201,7 @@ export class TestClient {
     await this.#runner.unary(`cancellation of ${tool}`, { context, state: memory }, { signal }, onCancel);
   }
 
-  /** The context of a call by the options of the client and of the call. */
+  /** Returns the context of a call, from the options of the client and of the call. */
   #sent(options: TestOptions) {
     mustKnow("a call of a TestClient", options, known);
     const given = { ...this.#options, ...options };
@@ -261,7 +261,7 @@ export class TestClient {
   }
 }
 
-/** The end of a call as the contract has it. */
+/** The end of a call in messages of the contract. */
 interface Ended<R> {
   outcome: Outcome<R>;
   events: Event[];

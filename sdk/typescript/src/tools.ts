@@ -15,26 +15,26 @@ import * as schemas from "./schema.js";
 /** Hints of a tool's behaviour. MCP: ToolAnnotations. */
 export interface ToolAnnotations {
   title?: string;
-  /** Changes nothing; false when absent. The edge relies on it: a call may be run again after a replica was lost. */
+  /** The tool changes nothing; false if absent. The edge relies on it: a call may be retried after a replica was lost. */
   readOnlyHint?: boolean;
-  /** May destroy something; true when absent. */
+  /** The tool may destroy something; true if absent. */
   destructiveHint?: boolean;
-  /** The same call again changes nothing more; false when absent. The edge relies on it as on readOnlyHint. */
+  /** Repeating the call changes nothing more; false if absent. The edge relies on it as on readOnlyHint. */
   idempotentHint?: boolean;
-  /** Reaches beyond a closed world, as a web search does; true when absent. */
+  /** The tool accesses external systems, as a web search does; true if absent. */
   openWorldHint?: boolean;
 }
 
-/** Which calls of a tool become tasks: calls that their clients need not hold a connection for. */
+/** Which calls of a tool become tasks. Clients need not keep a connection for a task. */
 export interface TaskSupport {
-  /** "optional": those of clients that can have tasks. "required": all; the edge refuses other clients. */
+  /** "optional": calls of clients that support tasks. "required": all calls; the edge refuses other clients. */
   mode: "optional" | "required";
   /**
-   * When: "at-once" (the default of "required"), or "deferred", when the handler has run for a while or calls
+   * "at-once": before the handler runs (the default of "required"). "deferred": when the handler has run for a while or calls
    * `call.defer` (the default of "optional").
    */
   start?: "at-once" | "deferred";
-  /** How often, in ms, clients should ask for a task: 100 ms to 1 h. Absent: the edge chooses. */
+  /** The interval, in ms, at which clients should poll a task: 100 ms to 1 h. Absent lets the edge choose. */
   pollInterval?: number;
 }
 
@@ -53,7 +53,7 @@ type ToolDescription = Shown & {
 
 /** The options of a tool. I is the schema of its arguments, O that of its structured content. */
 export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {
-  /** An object; absent: there are no arguments. The handler gets its output. */
+  /** The schema of an object, whose output the handler gets. Absent means that there are no arguments. */
   inputSchema?: I;
   /**
    * Arguments that the inputSchema does not name are refused by name, or, with "allow", left to the
@@ -61,11 +61,11 @@ export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescr
    * it takes them, as z.looseObject does.
    */
   unknownArguments?: "refuse" | "allow";
-  /** Absent: no structured content, or one that is not described. */
+  /** The schema of structured content. Absent means that there is none, or that it has no schema. */
   outputSchema?: O;
 };
 
-/** A tool by JSON Schemas: texts, which are sent verbatim, or objects. */
+/** A tool with JSON Schemas: texts, which are sent unchanged, or objects. */
 export type RawToolConfig = ToolDescription & { inputSchema?: string | object; outputSchema?: string | object };
 
 /** The arguments of a handler: none without an inputSchema. */
@@ -106,7 +106,7 @@ const hints: Names<ToolAnnotations> = {
   openWorldHint: true,
 };
 
-/** The name is for errors. */
+/** Builds a tool. The name is used in errors. */
 export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   name: string,
   config: ToolConfig<I, O>,
@@ -141,7 +141,7 @@ export function buildRawTool(name: string, config: RawToolConfig, handler: RawTo
   };
 }
 
-/** How errors name a tool. Throws unless it has a name, options and a handler. */
+/** Returns the name of a tool in errors. Throws unless it has a name, options and a handler. */
 function ownerOf<T extends object>(name: string, config: T, names: Names<T>, handler: unknown): string {
   if (!validName.test(name)) throw new TypeError(`tool name ${JSON.stringify(name)}: use 1 to 64 of A-Z a-z 0-9 _ . -`);
   const owner = `tool ${JSON.stringify(name)}`;
@@ -171,7 +171,7 @@ function describe(owner: string, name: string, said: ToolDescription, input?: st
   });
 }
 
-/** An error without a kind is for the model to see. */
+/** Converts an error without a reason to a tool error, which the model sees. */
 function plain(error: Error): WireResult {
   const shown = content.wireContent(content.text(error.message));
   return WireResult.fromPartial({ content: [shown], isError: true });

@@ -11,7 +11,7 @@ export type Encoded = Bytes | string;
 export interface Icon {
   src: string;
   mimeType?: string;
-  /** As "48x48", or "any". */
+  /** Such as "48x48", or "any". */
   sizes?: string[];
   /** The background that it is made for, "light" or "dark". */
   theme?: string;
@@ -36,7 +36,7 @@ export interface Implementation {
   icons?: Icon[];
 }
 
-/** The caller of a call. An empty subject is anonymous; texts are empty if the token has no such claim. */
+/** The caller of a call. An empty subject means anonymous; texts are empty if the token has no such claim. */
 export interface Principal {
   subject: string;
   issuer: string;
@@ -51,7 +51,7 @@ export interface Principal {
   claims: Record<string, unknown>;
 }
 
-/** The type of a value that has been JSON: of a Date its text, and no methods. */
+/** The type of a value after encoding as JSON and decoding: a Date is its text, and objects have no methods. */
 export type Replayed<T> = 0 extends 1 & T
   ? T
   : T extends { toJSON(...args: any): infer R }

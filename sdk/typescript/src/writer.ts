@@ -2,7 +2,7 @@ import type { ServerWritableStream } from "@grpc/grpc-js";
 import { LogLevel } from "./gen/mcpedge/v1/common.js";
 import type { Event } from "./call.js";
 
-/** How many log messages a slow reader may lag behind; those beyond are counted, and the count is sent. */
+/** The maximum number of pending log messages of a slow reader. Further ones are dropped, and their number is sent. */
 const maxPendingLogs = 1000;
 
 /**
@@ -32,7 +32,7 @@ export class EventWriter<Response> {
     this.#flush();
   }
 
-  /** Writes pending events while the reader is ready; all: also if it is not. */
+  /** Writes pending events while the reader is ready; with all, also if it is not. */
   #flush(all = false): void {
     while (this.#pending.length > 0 && (all || !this.#blocked)) this.#write(this.#pending.shift()!);
     if (this.#pending.length > 0 || this.#dropped === 0) return;

@@ -1,15 +1,15 @@
-/** Arguments of zod that a tool takes. It takes the package zod beside this one: npm install zod. */
+/** Schemas of zod for arguments of tools. Requires the package zod: npm install zod. */
 import { z } from "zod";
 import { isBase64 } from "./content.js";
 import { mustKnow } from "./options.js";
 
-/** The most bytes of an argument that says no bound. */
+/** The maximum size of an argument without a bound, in bytes. */
 const usual = 1 << 20;
 
 /**
  * A file among the arguments of a tool: base64 on the wire, whose schema has `contentEncoding`, and a Buffer for the handler.
  * Invalid base64, and more than max bytes (1 MiB), are refused before the handler runs. All arguments together are bounded by the
- * edge's limit `body`.
+ * edge's setting `listen.body`.
  */
 export function bytes(options: { max?: number } = {}) {
   mustKnow("bytes", options, { max: true });

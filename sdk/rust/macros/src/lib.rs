@@ -138,7 +138,7 @@ fn unraw(name: &Ident) -> String {
     text.strip_prefix("r#").map(str::to_string).unwrap_or(text)
 }
 
-/// Refuses parameters that make no arguments, with the definition to write.
+/// Refuses parameters that cannot be arguments, with the definition to write.
 fn check(types: &[&Type]) -> Result<()> {
     let is_call = |ty: &Type| last(ty).is_some_and(|name| name == "Call");
     for (i, ty) in types.iter().enumerate() {
@@ -165,7 +165,7 @@ fn check(types: &[&Type]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the last name of the path of a type; `None` if it is no path.
+/// Returns the last name of the path of a type; `None` if it is not a path.
 fn last(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|s| match &s.arguments {

@@ -8,7 +8,7 @@ use tonic::{Request, Response, async_trait};
 
 #[async_trait]
 impl BackendService for Service {
-    /// A kind is announced when it has an entry, or was announced from the beginning.
+    /// Announces each kind that has an entry, or that was announced from the beginning.
     async fn describe(&self, _: Request<DescribeRequest>) -> Unary<DescribeResponse> {
         let (about, offers, providers) = (&self.0.about, &self.0.offers, self.0.providers());
         let (prompts, templates) = (offers.prompts.all(), offers.templates.all());

@@ -90,7 +90,7 @@ where
             () = events.closed() => Ok(()),
         };
         if let Err(status) = ended {
-            // The caller may have left meanwhile.
+            // The caller may have disconnected meanwhile.
             let _ = events.send(Err(status)).await;
         }
     });

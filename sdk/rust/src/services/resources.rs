@@ -172,7 +172,7 @@ impl ResourceService for Service {
     }
 }
 
-/// Watches the providers whose prefixes fit, until the result is dropped.
+/// Watches the providers with a matching prefix, until the result is dropped.
 async fn hold(server: crate::Server, fits: impl Fn(&str) -> bool + Send) -> Result<Vec<Arc<Option<crate::Watching>>>, Status> {
     let mut held = Vec::new();
     for p in server.providers() {

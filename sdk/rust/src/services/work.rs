@@ -33,7 +33,7 @@ pub(crate) trait Message: prost::Message + Sized + Unpin + 'static {
     /// The result of a handler.
     type Result: Send + 'static;
     const METHOD: (&'static str, &'static str);
-    /// `None`: the stream has no such event.
+    /// Converts an event; `None` if the stream has no such event.
     fn event(event: Event) -> Option<Self>;
     fn result(result: Self::Result, call: &Call) -> Self;
     fn input_required(required: contract::InputRequired) -> Self;
@@ -99,7 +99,7 @@ pub(crate) struct Round<'a> {
 }
 
 impl Service {
-    /// Runs one round in a task of its own, which ends with the stream. `what` names it, as `tool greet`; `find` returns the work.
+    /// Runs one round in a separate task, which ends with the stream. `what` names it, as `tool greet`; `find` returns the work.
     pub(crate) async fn work<M: Message>(
         &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure> + Send,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
@@ -180,7 +180,7 @@ pub(crate) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
-/// The events of a round in order, then its outcome. Its drop ends the round.
+/// The events of a round in order, then its outcome. Dropping it ends the round.
 struct WorkStream<M> {
     events: Arc<Events>,
     call: Call,
