@@ -136,7 +136,7 @@ func (a *answers) find(key string, check func(*InputResponse) error) *InputRespo
 	return nil
 }
 
-// ask notes a question of this round. It returns what is wrong if an earlier one with its key is
+// ask records a question of this round. It returns what is wrong if an earlier one with its key is
 // another question, whose answer it must not get, or if it was asked too often; otherwise "".
 func (a *answers) ask(request *InputRequest) string {
 	key := request.GetKey()

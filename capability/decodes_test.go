@@ -18,7 +18,7 @@ type mark struct{ text string }
 
 func (m *mark) UnmarshalText(text []byte) error { m.text = string(text); return nil }
 
-// Arguments have the schema of what decodes into them.
+// The schema of an argument matches what its type decodes.
 func TestArgumentsThatDoNotDecode(t *testing.T) {
 	type lend struct {
 		Shelf shelf `json:"shelf"`

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 )
 
-// NOT_FOUND from a tool's handler is for the model: the tool exists, but not what it looked for.
+// NOT_FOUND from a tool's handler becomes a tool error, because the tool itself exists.
 func TestNotFoundFromATool(t *testing.T) {
 	s := capability.New("errors", "1")
 	addTool(s, "failure", func(context.Context, *capability.Call) (string, error) {
@@ -37,7 +37,7 @@ func TestNotFoundFromATool(t *testing.T) {
 	}
 }
 
-// Masked errors without a reason are in the log only; what has a reason is shown.
+// Masked errors without a reason are in the log only; errors with a reason are shown.
 func TestMaskedErrors(t *testing.T) {
 	var logged bytes.Buffer
 	s := capability.New("masked", "1", capability.WithMaskedErrors(), capability.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
@@ -175,7 +175,7 @@ func TestKit(t *testing.T) {
 	}
 }
 
-// What users make and read of content needs no import of package gen.
+// Content can be created and read without importing package gen.
 func TestMessagesOfSampling(t *testing.T) {
 	image := capability.SamplingImage(capability.User, []byte{1}, "image/png")
 	audio := capability.SamplingAudio(capability.User, []byte{2}, "audio/wav")

@@ -12,7 +12,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Reason says why a call has no result.
+// Reason is the reason why a call has no result.
 type Reason = mcpedgev1.FailureReason
 
 // The reasons of a Failure. For a tool, the model sees InvalidArgument, FailedPrecondition and

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 )
 
-// A call that asks without end says which question has no answer, or one that its form refuses.
+// The error of a call that asks in every round names the question without an answer, or with one
+// that its form refuses.
 func TestKitSaysWhichQuestionHasNoAnswer(t *testing.T) {
 	s := capability.New("kit", "1")
 	addTool(s, "ask", func(_ context.Context, c *capability.Call) (string, error) {

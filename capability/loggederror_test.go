@@ -9,7 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 )
 
-// An error among the data of a log message is its text; encoding/json has nothing of it.
+// An error in the data of a log message is encoded as its text; encoding/json would encode an empty
+// object.
 func TestLoggedErrors(t *testing.T) {
 	s := capability.New("log", "1")
 	addTool(s, "log", func(_ context.Context, c *capability.Call) (string, error) {

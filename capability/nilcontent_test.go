@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 )
 
-// Content that is nil is an error that says so, as a nil result is; the edge would say that the
-// service broke the contract.
+// nil content is an error that says so, as a nil result is. Otherwise the edge would report a
+// violation of the contract.
 func TestNilContent(t *testing.T) {
 	s := capability.New("nil", "1")
 	returns(s, "one", (*capability.Content)(nil))

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// whereNotFinite adds to the error of encoding v where the number is that JSON does not have, as a
-// JSON Pointer. Other errors are returned as they are, as is that of a number inside a
-// json.Marshaler.
+// whereNotFinite adds to the error of encoding v the place of a number that JSON does not have, as
+// a JSON Pointer. Other errors, and that of a number inside a json.Marshaler, are returned
+// unchanged.
 func whereNotFinite(v any, err error) error {
 	unsupported, ok := err.(*json.UnsupportedValueError) // not one that a json.Marshaler returned
 	if !ok || !unsupported.Value.CanFloat() {
@@ -25,9 +25,9 @@ func whereNotFinite(v any, err error) error {
 	return err
 }
 
-// notFinite finds the first number below v that is NaN or infinite, but for those in values that
-// encode themselves. It visits values in the order of encoding/json, which has failed at that
-// number before any cycle.
+// notFinite finds the first number in v that is NaN or infinite, except in values that encode
+// themselves. It visits values in the order of encoding/json, which has failed at that number
+// before any cycle.
 func notFinite(v reflect.Value, at string) (string, bool) {
 	if v.IsValid() && (implements(v.Type(), marshalerType) || implements(v.Type(), textType)) {
 		return "", false

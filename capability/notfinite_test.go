@@ -19,7 +19,7 @@ type marshaled struct {
 
 func (m *marshaled) MarshalJSON() ([]byte, error) { return json.Marshal(m.number) }
 
-// TestNotFinite: a number that JSON does not have is an error that says where it is.
+// TestNotFinite: the error of a number that JSON does not have names its place.
 func TestNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(-1)
 	for at, v := range map[string]any{
@@ -59,7 +59,7 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
-// TestOnceNotFinite: so it is for what is kept between rounds.
+// TestOnceNotFinite: the same applies to values that are stored between rounds.
 func TestOnceNotFinite(t *testing.T) {
 	_, err := Once(&Call{}, "scores", func() (map[string]float64, error) { return map[string]float64{"a": math.NaN()}, nil })
 	if err == nil || !strings.Contains(err.Error(), `the number NaN at "/a" is no JSON`) {

@@ -13,8 +13,8 @@ import (
 )
 
 // This file converts results of other libraries, such as the official Go SDK and mcp-go. None of
-// them is imported: a result is what encodes as one of MCP. What has some members of a result and
-// is none is an error that says what to write.
+// them is imported: a value is a result if its JSON is one of MCP. A value with some members of a
+// result that is not a complete result is an error that says what to write.
 
 // forValue is the advice if a value that looks like a result is meant as structured content.
 const forValue = "for a value, return it as a json.RawMessage or in &capability.Result{Structured: …}"
@@ -287,8 +287,8 @@ func officialContents(text []byte) (*ResourceContents, error) {
 // kinds are the types of content blocks.
 var kinds = []string{"text", "image", "audio", "resource_link", "resource"}
 
-// byValue converts the JSON of a value whose type does not say what it is: a result or content of
-// another library, or else structured content.
+// byValue converts the JSON of a value whose type does not determine its kind: a result or content
+// of another library, or else structured content.
 func byValue(text string) (*mcpedgev1.CallToolResult, error) {
 	switch {
 	case strings.HasPrefix(text, "{"):

@@ -96,7 +96,8 @@ func TestResultsOfOtherLibraries(t *testing.T) {
 	}
 }
 
-// What has some members of a result and is none is an error that says what to write.
+// A value with some members of a result that is not a complete result is an error that says what to
+// write.
 func TestValuesThatAreNoResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		value any
@@ -126,7 +127,7 @@ func TestValuesThatAreNoResults(t *testing.T) {
 	}
 }
 
-// Values that look like results are sent as values where it is said.
+// Values that look like results are sent as values if the type or an option says so.
 func TestValuesThatLookLikeResults(t *testing.T) {
 	const text = `{"content":"a page","isError":false}`
 	s := capability.New("values", "1")
@@ -195,7 +196,7 @@ func TestPromptsAndContentsOfOtherLibraries(t *testing.T) {
 	}
 }
 
-// contentsOfAList is what a read handler of mcp-go returns: a list of an interface.
+// contentsOfAList is the result type of read handlers of mcp-go: a list of an interface.
 type contentsOfAList interface{ contents() }
 
 type textContents struct {

@@ -14,9 +14,9 @@ import (
 
 var protoType = reflect.TypeFor[proto.Message]()
 
-// isByValue reports whether the type of a handler's result does not say what its values are: an
-// interface, a map or list of any, a type that encodes itself, and results and content of other
-// libraries. Its values are converted by their JSON, and have no output schema.
+// isByValue reports whether the type of a handler's result does not determine the kind of its
+// values: an interface, a map or list of any, a type that encodes itself, and results and content
+// of other libraries. Such values are converted by their JSON, and have no output schema.
 func isByValue(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -87,7 +87,7 @@ func hasAll(names []string, wanted ...string) bool {
 	return !slices.ContainsFunc(wanted, func(w string) bool { return !slices.Contains(names, w) })
 }
 
-// mustBeValue panics if values of t are not what a tool returns.
+// mustBeValue panics if a tool cannot return values of t.
 func mustBeValue(tool string, t reflect.Type) {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && t != reflect.TypeFor[json.RawMessage]() && !implements(t, marshalerType) {
 		panic(fmt.Sprintf("capability: tool %q returns a %v, which does not say its kind: return capability.Image, capability.Audio or "+

@@ -15,7 +15,7 @@ func saying(f func()) (said string) {
 
 func none[In, Out any](context.Context, *Call, In) (out Out, err error) { return out, nil }
 
-// The panic about a mistake says which tool or form has it.
+// The panic about an invalid definition names the tool or form.
 func TestPanicsNameTheTool(t *testing.T) {
 	s := New("panics", "1")
 	for want, f := range map[string]func(){

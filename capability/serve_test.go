@@ -213,7 +213,7 @@ func TestListenReplacesOnlyADeadSocket(t *testing.T) {
 	_ = again.Close()
 }
 
-// Listen leaves a file alone that is not a socket.
+// Listen does not remove a file that is not a socket.
 func TestListenRemovesNothingButSockets(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

@@ -10,10 +10,10 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// TaskMode says which calls of a tool become tasks. A task outlives its request: the client polls
-// it instead of holding a connection. The handler serves a task as any other call: its progress
-// becomes the task's status, its questions become the task's, and its context ends if the task is
-// cancelled.
+// TaskMode selects which calls of a tool become tasks. A task outlives its request: the client
+// polls it instead of keeping a connection. The handler serves a task as any other call: its
+// progress becomes the task's status, its questions become the task's, and its context ends if the
+// task is cancelled.
 type TaskMode = mcpedgev1.TaskMode
 
 // The task modes. A tool without a mode has no tasks.
@@ -26,7 +26,7 @@ const (
 	TaskRequired = mcpedgev1.TaskMode_TASK_MODE_REQUIRED
 )
 
-// TaskStart says when a call becomes a task if the client does not choose.
+// TaskStart selects when a call becomes a task if the client does not choose.
 type TaskStart = mcpedgev1.TaskStart
 
 // The task starts.

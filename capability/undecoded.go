@@ -16,8 +16,8 @@ import (
 // maxUndecodedDepth bounds how deep an argument is looked for, because each level is decoded again.
 const maxUndecodedDepth = 8
 
-// undecoded is the first argument that a type which decodes itself, such as time.Time, did not take.
-// encoding/json does not say which it is.
+// undecoded is the first argument that its type could not decode, if the type decodes itself, such
+// as time.Time. encoding/json does not report which argument it is.
 type undecoded struct {
 	path []string
 	t    reflect.Type
@@ -25,8 +25,8 @@ type undecoded struct {
 	err  error
 }
 
-// undecodedIn looks for the argument in data, which did not decode into a t. Its path is empty if no
-// member of data is one.
+// undecodedIn finds the argument in data for which decoding into a t failed. The path of the result
+// is empty if no member of data caused the error.
 func undecodedIn(t reflect.Type, data []byte, err error) undecoded {
 	m := undecoded{t: t, data: data, err: err}
 	for len(m.path) < maxUndecodedDepth && m.descend() {

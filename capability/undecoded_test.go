@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// loanCode decodes itself, and its errors do not say of which argument they are.
+// loanCode decodes itself. Its errors do not name the argument.
 type loanCode string
 
 func (c *loanCode) UnmarshalText(text []byte) error {

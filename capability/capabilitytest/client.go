@@ -62,7 +62,7 @@ type (
 	ToolResult = mcpedgev1.CallToolResult
 	// ReadResult is the result of Client.ReadResource.
 	ReadResult = mcpedgev1.ReadResourceResult
-	// RequestContext is what the edge sends with each call.
+	// RequestContext is the context that the edge sends with each call.
 	RequestContext = mcpedgev1.RequestContext
 )
 
@@ -225,8 +225,8 @@ func rounds[M any, PM interface {
 	return &out, endless(c, out.Asked, out.InputRequired.GetRequests())
 }
 
-// endless returns the error about a call that asks in each round. It names the questions of the last
-// one, and for each that an earlier round has asked the reason of the repetition.
+// endless returns the error of a call that asks in each round. It names the questions of the last
+// round, and why those that were asked before are repeated.
 func endless(c *Client, asked, last []*mcpedgev1.InputRequest) error {
 	var questions []string
 	for _, r := range last {

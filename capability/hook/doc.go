@@ -1,5 +1,6 @@
-// Package hook serves hooks: servers that an MCP Edge asks about requests before they reach a backend, and about what backends return,
-// by the contract mcpedge.hook.v1. A hook changes what it is given in place, or denies it:
+// Package hook serves hooks: servers that an MCP Edge calls to check requests before they reach a
+// backend, and the results of backends, by the contract mcpedge.hook.v1. A hook changes its
+// argument in place, or denies it:
 //
 //	err := hook.Serve(ctx, ":9000", hook.Hook{
 //		Result: func(_ context.Context, _ *hook.Call, out *hook.Outcome) error {

@@ -18,26 +18,26 @@ import (
 
 // Messages of the contract.
 type (
-	// Call is the request that a hook decides.
+	// Call is the request that a hook checks.
 	Call = hookv1.Call
 	// Answer is the client's answer to a question of a backend.
 	Answer = hookv1.Answer
-	// Outcome is what a backend returns.
+	// Outcome is the result or the error of a backend.
 	Outcome = hookv1.Outcome
 	// Entry is a tool, a prompt, a resource or a template of a list.
 	Entry = hookv1.ListEntry
 )
 
-// Hook has a function for each point at which the edge asks it. nil means that the hook must not be asked there: the edge takes it for
-// a failure. A function changes its last argument in place; for Request that is Call.ArgumentsJson, and the rest of the Call is not changed. It
-// returns nil to pass what it leaves, the error of Deny to deny it, and any other error if it cannot check it. The functions are called
-// concurrently.
+// Hook has a function for each kind of check. If the edge requests a check whose function is nil,
+// it counts as a failure of the hook. A function changes its last argument in place; Request may
+// change Call.ArgumentsJson only. It returns nil to pass the changed value, the error of Deny to
+// deny it, and any other error if it cannot check it. The functions are called concurrently.
 type Hook struct {
 	// Request checks a request.
 	Request func(ctx context.Context, call *Call) error
 	// Answers checks the client's answers to questions.
 	Answers func(ctx context.Context, call *Call, answers []*Answer) error
-	// Result checks what the backend has returned.
+	// Result checks the result of a backend.
 	Result func(ctx context.Context, call *Call, out *Outcome) error
 	// Entry checks an entry of a list. It may change Title and Description; an entry that it denies is hidden.
 	Entry func(ctx context.Context, entry *Entry) error
@@ -48,13 +48,15 @@ type denied struct{ reason string }
 
 func (d *denied) Error() string { return "denied: " + d.reason }
 
-// Deny returns the error by which a hook denies what it checks. The client sees the reason, of at most 200 characters; it may be empty.
+// Deny returns the error that denies a check. The client sees the reason, of at most 200
+// characters; it may be empty.
 func Deny(reason string) error { return &denied{reason} }
 
 // Denyf is Deny with a format.
 func Denyf(format string, args ...any) error { return Deny(fmt.Sprintf(format, args...)) }
 
-// maxMessage bounds a message, in bytes: that of an edge's backend by default, with room for the rest.
+// maxMessage is the maximum size of a message, in bytes: the default of the edge for backends, and
+// room for the rest.
 const maxMessage = 20 << 20
 
 // Serve serves a hook on a TCP address until ctx ends, and then waits for running checks. It also serves grpc.health.v1.
@@ -79,13 +81,13 @@ func (h Hook) ServeListener(ctx context.Context, l net.Listener, options ...grpc
 // Register adds the hook to a gRPC server.
 func (h Hook) Register(s grpc.ServiceRegistrar) { hookv1.RegisterHookServiceServer(s, &server{h: h}) }
 
-// server implements the contract.
+// server implements the service of the contract.
 type server struct {
 	hookv1.UnimplementedHookServiceServer
 	h Hook
 }
 
-// verdict converts the error of a function.
+// verdict converts the error of a function to the verdict of the contract.
 func verdict(err error) (*hookv1.Deny, error) {
 	var d *denied
 	switch {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A server that fails is logged once, and so is that it answers again; one that does both by turns is not logged each time.
+// The first failure of a server is logged, and so is its recovery. A server that alternates is not
+// logged each time.
 func TestFailuresAreLoggedSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o Outage

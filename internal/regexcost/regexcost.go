@@ -1,10 +1,11 @@
-// Package regexcost bounds what a regular expression costs, before it is compiled.
+// Package regexcost computes a bound of the cost of a regular expression before it is compiled.
 package regexcost
 
 import "regexp/syntax"
 
-// Instructions returns an upper bound of the instructions of an expression, which matching takes at most as many steps for each byte. If it
-// exceeds most, it is any larger number.
+// Instructions returns an upper bound of the number of instructions of the compiled expression.
+// Matching takes at most that many steps for each byte. If the bound exceeds most, the result is
+// any number larger than most.
 func Instructions(re *syntax.Regexp, most int64) int64 {
 	n := int64(len(re.Rune))
 	if re.Op == syntax.OpCharClass {

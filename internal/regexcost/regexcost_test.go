@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestInstructions: the bound is at least what is compiled, and grows with repetitions, without their being expanded.
+// TestInstructions: the bound is not below the compiled number of instructions, and grows with
+// repetitions without expanding them.
 func TestInstructions(t *testing.T) {
 	const most = 10_000
 	for _, text := range []string{``, `a`, `abc`, `[a-z]+`, `(a|b|cd)*?x{3,7}`, `(?i)straße`, `\d{2,}-(?:[0-9]{1,3}\.){3}`, `^$`, `((a{2}){3}){4}`} {

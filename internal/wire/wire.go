@@ -14,7 +14,7 @@ import (
 type Field struct {
 	Number protowire.Number
 	Type   protowire.Type
-	// Value is what follows the tag, Size the length of both.
+	// Value is the encoding after the tag, Size the length of both.
 	Value []byte
 	Size  int
 }

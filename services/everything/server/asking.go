@@ -82,7 +82,7 @@ func sampling(prompt string, maxTokens int64) *capability.SamplingRequest {
 	return &capability.SamplingRequest{Messages: []*capability.SamplingMessage{capability.SamplingText(capability.User, prompt)}, MaxTokens: maxTokens}
 }
 
-// said returns the answer of the client's model as text.
+// said returns the text of the response of the client's model.
 func said(r *capability.SamplingResult) string {
 	var texts []string
 	for _, content := range r.GetContent() {

@@ -32,7 +32,8 @@ func link(t *testing.T, target, path string) {
 	}
 }
 
-// guarded creates a directory, a secret file beside it, and paths that seem to lead there.
+// guarded creates a directory, a secret file outside of it, and paths that seem to lead to the
+// file.
 func guarded(t *testing.T) (dir string) {
 	base := t.TempDir()
 	dir = filepath.Join(base, "dir")

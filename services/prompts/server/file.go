@@ -31,8 +31,8 @@ var (
 type File struct {
 	// Title is the display name of the prompt.
 	Title string `yaml:"title"`
-	// Description says what the prompt is for. The default is the title, else the first line of the
-	// text, else the name.
+	// Description describes the prompt. The default is the title, else the first line of the text,
+	// else the name.
 	Description string `yaml:"description"`
 	// Arguments are the arguments that {{name}} may refer to.
 	Arguments []FileArgument `yaml:"arguments"`

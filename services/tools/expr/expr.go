@@ -23,7 +23,7 @@ const (
 type Error struct {
 	// Position is the position in characters, from 1.
 	Position int
-	// Message says what is wrong and what would be right.
+	// Message describes the error and the expected input.
 	Message string
 }
 
