@@ -1,4 +1,4 @@
-"""A tea house: a tool that asks its user and tells how it goes, a long one, a resource template and a prompt."""
+"""A tea house: a tool that asks its user and reports progress, a long-running tool, a resource template and a prompt."""
 
 import asyncio
 from dataclasses import dataclass

@@ -53,7 +53,7 @@ final class ContentFixtures {
     Everything.plain(s, name, description, call -> List.of(content));
   }
 
-  /** A picture of one red pixel. */
+  /** Returns an image of one red pixel. */
   private static byte[] png() {
     ByteArrayOutputStream pixels = new ByteArrayOutputStream();
     try (DeflaterOutputStream deflate = new DeflaterOutputStream(pixels)) {

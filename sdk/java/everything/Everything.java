@@ -32,7 +32,7 @@ public final class Everything {
     s.serve(argv);
   }
 
-  /** Adds a fixture that may be called again and again. */
+  /** Adds a fixture that may be called repeatedly. */
   static void plain(Capability s, String name, String description, Handler<?> handler, ToolOption... more) {
     s.tool(name, description, handler, options(more));
   }

@@ -140,7 +140,7 @@ def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["plain", "async"])
 def test_two_questions_of_one_key_are_a_mistake(how: str) -> None:
-    """The answer to the first would be that of both. One question may be asked again."""
+    """Both would share the answer to the first. Repeating one question is permitted."""
     s = Server("test", "1")
     deleted: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The programs of the page for authors do what it says. test.sh holds them to type checkers, too."""
+"""The programs of the page for authors do what it says. test.sh also runs type checkers on them."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What somebody writes who knows FastMCP: it does the right thing, or says what to write."""
+"""Habits of FastMCP: the code works, or an error says what to write."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

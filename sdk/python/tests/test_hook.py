@@ -21,7 +21,7 @@ from mcpedge.v1 import content_pb2, prompts_pb2, resources_pb2, tools_pb2
 
 
 def session(hook: Hook, do: Callable[[Any], Awaitable[None]]) -> None:
-    """Serves a hook on a socket, and does something with a stub of it."""
+    """Serves a hook on a socket, and calls do with a stub of it."""
 
     async def run() -> None:
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -208,7 +208,7 @@ def test_faults_are_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_deadlines() -> None:
-    """An async function is cancelled with its question; a plain one sees how long it has, and one that waits for a thread does not begin."""
+    """An async function is cancelled with its check; a plain one sees its remaining time, and one that waits for a thread does not begin."""
     slow, plain = Hook("async"), Hook("plain", threads=1)
     cancelled: list[str] = []
     began: list[str] = []

@@ -101,7 +101,7 @@ def context() -> common_pb2.RequestContext:
 
 
 async def work(client: Client) -> dict[str, Any]:
-    """Does work of every kind, and returns what came of it, or the status."""
+    """Runs work of every kind, and returns the results, or the status."""
     out: dict[str, Any] = {}
     for kind, do in {"tool": client.call_tool("who"), "read": client.read_resource("who://x"), "prompt": client.get_prompt("who")}.items():
         try:

@@ -1,4 +1,4 @@
-"""Results of the official SDK itself. It needs mcp-types, and so not the oldest dependencies: test.sh leaves it out there."""
+"""Results of the official SDK itself. It needs mcp-types, so test.sh skips it with the oldest dependencies."""
 
 import mcp_types as types
 

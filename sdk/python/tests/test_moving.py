@@ -1,4 +1,4 @@
-"""What is left of another library when a service moves says what to write."""
+"""Remaining code of another library is an error that says what to write."""
 
 from typing import Any
 

@@ -68,12 +68,12 @@ export function asking(prompt: string, maxTokens: number): SamplingRequest {
   return { messages: [{ role: "user", content: prompt }], maxTokens };
 }
 
-/** What the client's model answered. */
+/** Returns the response of the client's model as text. */
 export function said(result: SamplingResult): string {
   return result.text || "(no text)";
 }
 
-/** What the user did. */
+/** Returns the user's reaction as text. */
 export function answered({ action, contentJson = "{}" }: ElicitResult): string {
   return `action=${action}, content=${contentJson}`;
 }

@@ -5,7 +5,7 @@ import { plain } from "./plain.js";
 export const redPixel = makePng();
 const silence = makeWav();
 
-/** A picture of one red pixel. */
+/** Returns an image of one red pixel. */
 function makePng(): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data]);

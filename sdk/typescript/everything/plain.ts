@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 
-/** What fixtures are that may be called again and again. */
+/** Returns the options of fixtures that may be called repeatedly. */
 export function plain(description: string) {
   return {
     description,
@@ -8,7 +8,7 @@ export function plain(description: string) {
   };
 }
 
-/** Waits, unless the call ends before. */
+/** Waits for a time, or until the call ends. */
 export async function pause(signal: AbortSignal, ms: number): Promise<void> {
   await setTimeout(ms, undefined, { signal });
 }

@@ -2,7 +2,7 @@ import { Failure, type ReadOutput, type Resource, type ResourceProvider, type Se
 import { redPixel } from "./content.js";
 import { contextForm } from "./prompts.js";
 
-/** How long clients may keep what never changes, in ms. */
+/** How long clients may cache contents that never change, in ms. */
 const cacheTtl = 5 * 60_000;
 
 /** @param interval how often test://watched-resource changes, in ms */
@@ -40,7 +40,7 @@ export function addResources(server: Server, interval: number): void {
 
 const watchedUri = "test://watched-resource";
 
-/** A resource that changes by itself; it ticks only while someone watches. */
+/** A resource that changes by itself, while there are watchers. */
 class Watched implements ResourceProvider {
   readonly began = Date.now();
 

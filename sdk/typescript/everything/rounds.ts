@@ -40,7 +40,7 @@ export function addRounds(server: Server): void {
   add("capabilities", "Asks whatever the client can answer", askTheAble);
 }
 
-/** Greets who gave a name. */
+/** Greets the user by the name in the answer. */
 export function greeting({ action, content }: ElicitResult): string {
   return action === "accept" ? `Hello, ${content?.name}!` : `No name was given (${action}).`;
 }
@@ -49,7 +49,7 @@ function rootsText(roots: Root[]): string {
   return `Found ${roots.length} root(s): ${roots.map((r) => r.uri).join(", ")}`;
 }
 
-/** Asks in raw mode: it does not end before both the answer and its own state are back. */
+/** Asks by InputRequired, and ends when both the answer and its own state have arrived. */
 function confirmed(mark: string) {
   return async (call: Call) => {
     const question = formSchema("confirm", "Please confirm", confirmForm);

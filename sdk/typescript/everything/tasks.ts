@@ -4,7 +4,7 @@ import { answered, nameForm } from "./asking.js";
 import { pause, plain } from "./plain.js";
 import { greeting } from "./rounds.js";
 
-/** Takes whatever the user says. */
+/** A form that accepts any text. */
 const anyForm = `{"type":"object","properties":{"answer":{"type":"string","description":"Whatever there is to say"}}}`;
 const atOnce = { mode: "optional", start: "at-once" } as const;
 const required = { mode: "required" } as const;

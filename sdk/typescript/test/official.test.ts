@@ -7,7 +7,7 @@ import { make } from "./server.js";
 
 const picture = Buffer.from([0, 1, 255]);
 
-/** What one tool's handler gives: its result, or the message of its failure. */
+/** Returns the result of a tool whose handler returns out, or the message of its failure. */
 async function given(out: unknown, outputSchema?: z.ZodType) {
   const server = make();
   server.registerTool("t", { outputSchema } as object, () => out as never);

@@ -20,7 +20,7 @@ pub fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-/// A form of members that are all required.
+/// Returns a form whose members are all required.
 pub fn object(properties: Value) -> Value {
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(|p| p.keys()).collect();
     json!({"type": "object", "properties": properties, "required": required})
@@ -30,7 +30,7 @@ pub fn name_form() -> Value {
     object(json!({"name": text("Your name")}))
 }
 
-/// What the user did.
+/// Returns the user's reaction as text.
 pub fn answered(r: &ElicitResult) -> String {
     format!("action={}, content={}", r.action.as_str(), json!(r.content))
 }

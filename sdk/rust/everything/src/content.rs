@@ -23,7 +23,7 @@ fn fixture(server: Server, name: &str, description: &str, content: Vec<Content>)
     server.with(plain(name, description, handler))
 }
 
-/// A picture of one red pixel.
+/// Returns an image of one red pixel.
 pub fn red_pixel() -> Vec<u8> {
     let head: [&[u8]; 3] = [&1_u32.to_be_bytes(), &1_u32.to_be_bytes(), &[8, 2, 0, 0, 0]];
     let pixels = [0, 255, 0, 0];

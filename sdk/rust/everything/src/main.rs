@@ -14,10 +14,10 @@ mod tasks;
 use mcpedge_capability::{Error, Handler, Server, Tool, ToolOutput};
 use std::time::Duration;
 
-/// How long clients may keep what does not change.
+/// How long clients may cache contents that do not change.
 pub const CACHE: Duration = Duration::from_secs(300);
 
-/// A tool that changes nothing, and reaches nothing.
+/// Returns a tool that changes nothing and accesses no external system.
 pub fn plain<M, H>(name: &str, description: &str, handler: H) -> Tool
 where
     H: Handler<M>,

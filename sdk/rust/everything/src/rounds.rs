@@ -51,7 +51,7 @@ pub fn add(s: Server) -> Server {
     fixture(s, "capabilities", "Asks whatever the client can answer", ask_the_able)
 }
 
-/// Asks by itself: it does not end before both the answer and its own state are back.
+/// Asks by `InputRequired`, and ends when both the answer and its own state have arrived.
 async fn confirmed(call: Call, beginning: &'static str) -> Result<String, Error> {
     let confirm = object(json!({"ok": {"type": "boolean", "description": "Whether to go on"}}));
     let Some(state) = call.state() else {

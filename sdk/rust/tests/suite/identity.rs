@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_stream::StreamExt;
 use tonic::{Code, Request, Status};
 
-/// Serves a JWK Set at a URL until the process ends; `status` is that of its answers.
+/// Serves a JWK Set at a URL until the process ends; `status` is the status of its responses.
 fn serve(status: &'static str, set: Value) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/.well-known/jwks.json", listener.local_addr().unwrap());

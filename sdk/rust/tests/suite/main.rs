@@ -1,4 +1,4 @@
-//! What the shared suite, tests/suites/capability in the repository, does not check.
+//! Tests in addition to the shared suite, tests/suites/capability in the repository.
 
 mod asking;
 mod attribute;

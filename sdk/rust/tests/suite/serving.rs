@@ -10,7 +10,7 @@ use tonic::Code;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-/// The statuses of health that a server says on one connection. Dropped, it leaves.
+/// The health statuses that a server sends on one connection. Dropping it disconnects.
 struct Health(h2::RecvStream);
 
 impl Health {

@@ -193,7 +193,7 @@ impl std::error::Error for Wrapped {
     }
 }
 
-/// Hides what it holds, as `anyhow::Error` does without a context, and `#[error(transparent)]` of thiserror.
+/// Hides the error that it contains, as `anyhow::Error` does without a context, and `#[error(transparent)]` of thiserror.
 #[derive(Debug)]
 struct Transparent<E>(E);
 

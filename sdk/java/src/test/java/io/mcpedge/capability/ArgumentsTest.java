@@ -42,7 +42,7 @@ class ArgumentsTest {
 
   record Square(@Default("8") int side) implements Shape {}
 
-  /** As in records: defaults, whole numbers such as 2.0, and what is missing. */
+  /** Defaults, whole numbers such as 2.0 and missing members are handled as in records. */
   @Test
   void valuesOfMapsAndOfInterfacesAreComplete() {
     s.tool("points", "", Points.class, (call, in) -> "" + in);

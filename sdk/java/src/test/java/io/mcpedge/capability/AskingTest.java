@@ -84,7 +84,7 @@ class AskingTest {
         .setElicit(io.mcpedge.v1.ElicitResult.newBuilder().setAction(io.mcpedge.v1.ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson(content)).build();
   }
 
-  /** Each is asked for again, with a reason that names the member. */
+  /** Each question is repeated, with a reason that names the member. */
   @Test
   void whatDoesNotFitIsSaid() {
     var order = Question.form("order", "What?", Order.class);
@@ -141,7 +141,7 @@ class AskingTest {
     }
   }
 
-  /** The kit fails at once, rather than to ask in vain. */
+  /** The kit fails at once instead of repeating the question. */
   @Test
   void scriptedAnswersHaveToFit() {
     s.tool("sure", "Asks", call -> call.ask("sure", "Sure?", boolean.class));
@@ -197,7 +197,7 @@ class AskingTest {
     }
   }
 
-  /** A handler that swallows what ends it, or returns after it, ends in its questions all the same. */
+  /** A handler that catches the Error of a question, or returns after it, still ends with its questions. */
   @Test
   void swallowingChangesNothing() {
     s.tool("stubborn", "Swallows", call -> {
@@ -249,7 +249,7 @@ class AskingTest {
     }
   }
 
-  /** A client's answer under the key of once is not taken for what the handler kept. */
+  /** A client's answer under the key of once does not replace the stored value. */
   @Test
   void onceIsNotForged() {
     s.tool("keep", "Keeps", call -> call.once("k", () -> "own"));
@@ -258,7 +258,7 @@ class AskingTest {
     assertNull(answers.step("k"));
   }
 
-  /** One answer would be that of both, so that a yes to the first file deletes the second. */
+  /** Two questions under one key would share an answer: a yes for the first file would delete the second. */
   @Test
   void aKeyIsOfOneQuestion() {
     var s = new Capability("test", "1");
@@ -430,7 +430,7 @@ class AskingTest {
     var e = assertThrows(DefinitionException.class, () -> Question.form("k", "m", Nested.class));
     assertEquals("member within of a form: use a string, number, boolean, enum or a list of enums", e.getMessage());
     assertThrows(DefinitionException.class, () -> Question.formSchema("k", "m", "[]"));
-    // A pattern for which the stack is too small bounds nothing.
+    // A pattern for which the stack is too small accepts every value.
     var many = InputResponse.newBuilder().setKey("k").setElicit(io.mcpedge.v1.ElicitResult.newBuilder()
         .setAction(io.mcpedge.v1.ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson("{\"s\":\"" + "ab".repeat(50_000) + "\"}")).build();
     assertTrue(Question.formSchema("k", "m", "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^(a|b)*$\"}}}").fits(many));

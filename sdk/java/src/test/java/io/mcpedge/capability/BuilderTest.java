@@ -16,7 +16,7 @@ import org.springframework.ai.tool.annotation.ToolParam;
 
 /** A server as it is written with the official SDK. */
 class BuilderTest {
-  /** As those of several libraries, which are read by this name. */
+  /** An annotation of the name that several libraries use; it is read by its name. */
   @Retention(RetentionPolicy.RUNTIME)
   @Target(ElementType.TYPE_USE)
   @interface Nullable {}
@@ -56,7 +56,7 @@ class BuilderTest {
     assertTrue(s.tools.find("greet").listed().getAnnotations().getReadOnly());
   }
 
-  /** What is missing or wrong fails where it is added, with what to write. */
+  /** A missing or invalid part fails when it is added, with what to write. */
   @Test
   void misuseFailsAtDefinition() {
     for (var wrong : Map.<String, Runnable>of(

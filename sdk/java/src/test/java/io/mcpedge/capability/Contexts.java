@@ -4,9 +4,9 @@ import io.mcpedge.v1.LogLevel;
 import io.mcpedge.v1.RequestContext;
 import java.util.Map;
 
-/** What requests of tests say of their calls. */
+/** Request contexts for tests. */
 final class Contexts {
-  /** A client that wants progress and all logs, takes checkpoints, and can be asked everything. */
+  /** A client that wants progress and all logs, accepts checkpoints, and supports every question. */
   static final RequestContext DEFAULT = RequestContext.newBuilder().setCallId("test").setAttempt(1).setProgressWanted(true)
       .setLogLevel(LogLevel.LOG_LEVEL_DEBUG).setCheckpoints(true)
       .setClientCapabilities(Wire.capabilities(new ClientCapabilities(true, true, true, true, true, Map.of()))).build();

@@ -16,7 +16,7 @@ import java.util.UUID;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
-/** What models and clients see of errors, and which arguments are refused. */
+/** The errors that models and clients see, and the arguments that are refused. */
 class ErrorsTest {
   record Args(String name, Optional<Inner> inner) {}
 
@@ -30,7 +30,7 @@ class ErrorsTest {
 
   private final Capability s = new Capability("test", "1");
 
-  /** The tool exists, but not what it looked for: that is for the model. A tool that does not exist is for the client. */
+  /** NOT_FOUND of an existing tool is a tool error, for the model. An unknown tool is a protocol error. */
   @Test
   void notFoundOfAToolIsForTheModel() {
     s.tool("failure", "", call -> {
@@ -72,7 +72,7 @@ class ErrorsTest {
     }
   }
 
-  /** Masked, only what has a reason, and what the user did, is shown. */
+  /** With masked errors, only errors with a reason and the user's reaction are shown. */
   @Test
   void exceptionsAreMasked() {
     s.maskErrors(true);
@@ -139,7 +139,7 @@ class ErrorsTest {
     }
   }
 
-  /** A form that no client can show fails where it is made. */
+  /** A form that no client can show fails when it is created. */
   @Test
   void formatsThatNoClientKnowsAreRefused() {
     for (Class<?> type : List.of(Token.class, Copy.class, UUID.class)) {
@@ -164,7 +164,7 @@ class ErrorsTest {
 
   record Paper(int number) implements Receipt {}
 
-  /** What the client gets, and not the model: it would call again, and the effect happened. */
+  /** It is a protocol error: the model would call again, although the effect has happened. */
   @Test
   void valuesOfOnceAreOfJson() {
     var s = new Capability("test", "1");

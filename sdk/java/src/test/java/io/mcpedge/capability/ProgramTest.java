@@ -61,7 +61,7 @@ class ProgramTest {
     return process.exitValue();
   }
 
-  /** The address that it says that it serves on. */
+  /** Returns the address that the program logs. */
   private String serving() throws IOException {
     var line = Json.tree(log.readLine());
     String[] words = line.path("msg").asText().split(" ");

@@ -72,7 +72,7 @@ class ScalarsTest {
     assertEquals(Json.tree(expected), schema);
   }
 
-  /** What Jackson writes has to be what the schema admits, and what Jackson reads. */
+  /** Verifies that the JSON that Jackson writes fits the schema, and that Jackson reads it. */
   private static <T> void roundTrip(Class<T> type, String arguments) {
     var s = new Capability("test", "1").tool("t", "", type, type, (call, in) -> in);
     try (var client = new TestClient(s)) {

@@ -59,7 +59,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ServingTest {
   private final Capability s = new Capability("test", "1");
 
-  /** Takes what a stream sends, or its status. */
+  /** Collects the messages of a stream, and its status. */
   private static final class Events<M> implements ClientResponseObserver<Object, M> {
     final BlockingQueue<Object> came = new LinkedBlockingQueue<>();
     ClientCallStreamObserver<Object> call;
@@ -136,7 +136,7 @@ class ServingTest {
     }
   }
 
-  /** The interrupt of one call does not meet the next one that its thread serves. */
+  /** The interrupt of a call does not affect the next call on its thread. */
   @Test
   void interruptsStayWithTheirCalls() throws Exception {
     s.executor(java.util.concurrent.Executors.newSingleThreadExecutor());
@@ -186,7 +186,7 @@ class ServingTest {
     }
   }
 
-  /** A provider is watched once, while anyone watches. */
+  /** A provider has one watch, while there are watchers. */
   @Test
   void providersAreWatchedWhileSomeoneDoes() throws Exception {
     AtomicInteger watches = new AtomicInteger();
@@ -227,7 +227,7 @@ class ServingTest {
     }
   }
 
-  /** Begins a watch, and returns what ends it. */
+  /** Begins a watch, and returns the function that ends it. */
   private interface Watch {
     Runnable begin() throws Exception;
   }
@@ -371,7 +371,7 @@ class ServingTest {
     }
   }
 
-  /** A running call ends within the grace, and what runs longer is cancelled. Health says that it stops. */
+  /** A running call may end within the grace, and longer ones are cancelled. Health reports NOT_SERVING. */
   @Test
   void itStopsGracefully() throws Exception {
     CountDownLatch begun = new CountDownLatch(2);
@@ -507,7 +507,7 @@ class ServingTest {
     }
   }
 
-  /** Whatever a client asks for, it is read or is not there. */
+  /** Any URI is either read or NOT_FOUND. */
   @Test
   void everyUriIsAnswered() throws Exception {
     s.template("a://{x}", "a", "", (call, variables) -> variables.get("x")).template("b://{+path}", "b", "", (call, variables) -> variables.get("path"));
@@ -522,7 +522,7 @@ class ServingTest {
     }
   }
 
-  /** Log messages that a slow reader does not take are bounded, and it is told how many were dropped. */
+  /** Pending log messages of a slow reader are bounded, and the reader gets the number of dropped ones. */
   @Test
   void slowReadersGetTheLastProgress() throws Exception {
     CountDownLatch told = new CountDownLatch(1);

@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
-/** What handlers return: results of this library, of the official SDK, and what is none of them. */
+/** Return values of handlers: results of this library, of the official SDK, and other values. */
 class ShapesTest {
   record Report(String title) {}
 
@@ -26,7 +26,7 @@ class ShapesTest {
 
   private final Capability s = new Capability("test", "1");
 
-  /** Results of the official SDK are taken as they are, so that an error is one for the model. */
+  /** Results of the official SDK are accepted, so that an error reaches the model. */
   @Test
   void officialResultsOfToolsAreTaken() {
     s.tool("whole", "", call -> McpSchema.CallToolResult.builder().addTextContent("no such row").isError(true).build());
@@ -73,7 +73,7 @@ class ShapesTest {
     }
   }
 
-  /** What is neither a result nor plainly a value fails at once, with what to write. */
+  /** A value that is neither a result nor clearly a value fails at once, with what to write. */
   @Test
   void whatIsNoResultSaysWhatToWrite() {
     List<Object> one = new ArrayList<>(List.of(Content.text("a")));
@@ -100,7 +100,7 @@ class ShapesTest {
     }
   }
 
-  /** Values that wait or wrap are what is in them. */
+  /** Futures and Optionals are replaced by their values. */
   @Test
   void futuresAndOptionalsAreTheirValues() {
     s.tool("future", "", call -> CompletableFuture.supplyAsync(() -> "a"));
@@ -128,7 +128,7 @@ class ShapesTest {
     }
   }
 
-  /** A type of results that makes no structured content has no schema, and one that cannot be a result is refused when defined. */
+  /** A result type without structured content has no schema, and one that cannot be a result is refused when it is defined. */
   @Test
   void typesOfResultsAreChecked() {
     s.tool("text", "", Map.class, String.class, (call, in) -> "a");
@@ -146,7 +146,7 @@ class ShapesTest {
     }
   }
 
-  /** The arguments swapped, or the ending of a file: hosts refuse the whole result for it, or show nothing. */
+  /** Swapped arguments, or a file extension as MIME type, are refused: hosts would refuse the result or show nothing. */
   @Test
   void aKindIsAMimeType() {
     s.tool("image", "", call -> Content.image(new byte[1], "png"));

@@ -78,7 +78,7 @@ class SkillsTest {
     return resource.getName() + " " + resource.getMimeType();
   }
 
-  /** A skill that is invalid is refused at the start, and left out later. */
+  /** An invalid skill is refused at the start, and omitted later. */
   @Test
   void invalidSkillsSayWhatIsWrong() throws Exception {
     SkillFolder served = new SkillFolder(folder, "skill://");

@@ -151,7 +151,7 @@ class ToolsTest {
   record Formats(
       Optional<OffsetDateTime> at, Optional<Duration> time, Optional<URI> uri, Optional<Map<String, Integer>> map, Optional<Long> large, Optional<UUID> id) {}
 
-  /** Two members of one type say the same as one does, and what Java cannot hold is out of bounds. */
+  /** Two members of one type have the same schema, and values that Java cannot represent are out of bounds. */
   @Test
   void membersStandForThemselves() {
     var schema = Json.tree(Schemas.ofArguments("t", Bounded.class).toString());
@@ -165,7 +165,7 @@ class ToolsTest {
 
   record Step(@Default("1") int times, String name, Optional<Step> next) {}
 
-  /** A type that contains itself is written out once, and its defaults hold at any depth. */
+  /** A recursive type is expanded once, and its defaults apply at any depth. */
   @Test
   void schemasOfArgumentsHaveNoReferences() {
     s.tool("steps", "", Step.class, (call, in) -> in.next().orElseThrow().next().orElseThrow().times() + in.name());
@@ -270,7 +270,7 @@ class ToolsTest {
     }
   }
 
-  /** What a read throws of a file counts also in what waits for it, or carries it through a lambda; its path is nobody's to see. */
+  /** Exceptions of files are also recognized inside those of futures and lambdas. The path is not shown. */
   @Test
   void filesThatAreNotThereAreNotFound() {
     for (var thrown : Map.<String, Exception>of(
@@ -295,7 +295,7 @@ class ToolsTest {
     }
   }
 
-  /** An exception of a program that cannot even be told of. */
+  /** An exception whose message cannot be read. */
   private static final class Unsayable extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -352,7 +352,7 @@ class ToolsTest {
     }
   }
 
-  /** A wrong handler fails when it is defined, with a message that names the tool. */
+  /** An invalid handler fails when it is defined, with a message that names the tool. */
   @Test
   void wrongDefinitionsAreRefused() {
     s.tool("taken", "Is there", call -> "");
@@ -408,7 +408,7 @@ class ToolsTest {
 
   record Line(@Default("{\"x\":1}") Point from, Point to) {}
 
-  /** A type that occurs twice is a reference in the schema, beside which the default is. */
+  /** A type that occurs twice is a reference in the generated schema, next to which the default is. */
   @Test
   void aRecordMayHaveADefault() {
     s.tool("line", "", Line.class, (call, in) -> in);
