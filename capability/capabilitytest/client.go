@@ -19,7 +19,7 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// maxRounds ends a call that keeps asking.
+// maxRounds is the maximum number of rounds of a call.
 const maxRounds = 32
 
 // Client calls a Server on a loopback port. RPCs without a method here can be called with the

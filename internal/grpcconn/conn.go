@@ -92,7 +92,7 @@ func (c *Conn) Release() {
 	}
 }
 
-// Close refuses new users, and closes the connection after the last of those that have it. It does not wait for them.
+// Close refuses new users, and closes the connection after the last Release. It does not wait for that.
 func (c *Conn) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// TestClose: a closed connection serves its users to the last, and has no new ones.
+// TestClose: a closed connection serves its remaining users, and refuses new ones.
 func TestClose(t *testing.T) {
 	c, err := New("passthrough:///127.0.0.1:1", nil)
 	if err != nil {

@@ -15,7 +15,7 @@ type Pattern struct {
 	exp *regexp.Regexp
 }
 
-// New returns the pattern with a text. Every text is one.
+// New returns the pattern with a text. Every text is a valid pattern.
 func New(text string) Pattern {
 	if !strings.Contains(text, "*") {
 		return Pattern{text: text}
@@ -34,7 +34,7 @@ func (p Pattern) Match(name string) bool {
 // String returns the text of the pattern.
 func (p Pattern) String() string { return p.text }
 
-// Literal reports whether the pattern matches its own text alone.
+// Literal reports whether the pattern matches only its own text.
 func (p Pattern) Literal() bool { return p.exp == nil }
 
 // List is patterns, of which any may match. The empty list matches nothing.

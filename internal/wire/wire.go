@@ -66,7 +66,7 @@ func Elements(kind protoreflect.Kind, content []byte) (n int) {
 	case protowire.Fixed64Type:
 		return len(content) / 8
 	}
-	// The last byte of each varint has no highest bit. Eight bytes are looked at at a time.
+	// The last byte of each varint has no highest bit. The loop reads eight bytes at a time.
 	const highest = 0x8080808080808080
 	for len(content) >= 8 {
 		word := binary.LittleEndian.Uint64(content)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// minute is that of this house.
+// minute is the minute of the samples, short enough for tests.
 const minute = 10 * time.Millisecond
 
 type steeping struct {
