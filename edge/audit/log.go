@@ -40,9 +40,9 @@ type Options struct {
 	Key       []byte
 	// Required refuses requests that cannot be recorded.
 	Required bool
-	// Timeout bounds the write of a required record. 0 uses 5 s.
+	// Timeout bounds the write of a required record. 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Queue bounds the records that wait for a sink, in bytes. 0 uses 16 MiB. Required outcomes may
+	// Queue bounds the records that wait for a sink, in bytes. 0 means DefaultQueue. Required outcomes may
 	// exceed it, for the calls that were in flight when it became full.
 	Queue int
 	// Settings returns the member settings of each record: the digest of the settings in force. nil
@@ -54,9 +54,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// Defaults for the zero values of Options.
 const (
-	defaultTimeout = 5 * time.Second
-	defaultQueue   = 16 << 20
+	DefaultTimeout = 5 * time.Second
+	DefaultQueue   = 16 << 20
 )
 
 // Redactor replaces secrets. Text is for the names and reasons of a record.
@@ -75,7 +76,7 @@ type Log struct {
 
 // New returns a Log and starts its writers. The Log owns the sinks. Close closes both.
 func New(o Options) *Log {
-	o.Timeout, o.Queue = cmp.Or(o.Timeout, defaultTimeout), cmp.Or(o.Queue, defaultQueue)
+	o.Timeout, o.Queue = cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.Queue, DefaultQueue)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

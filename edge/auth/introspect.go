@@ -26,7 +26,7 @@ type Introspection struct {
 	// secret is read for each request, so it may change; surrounding white space is ignored.
 	Client     string
 	ReadSecret func() ([]byte, error)
-	// TTL is how long an answer is cached, unless the token expires before. 0 means cacheTTL.
+	// TTL is how long an answer is cached, unless the token expires before. 0 means DefaultCacheTTL.
 	TTL time.Duration
 }
 
@@ -55,7 +55,7 @@ type introspector struct {
 
 func newIntrospector(i *issuer, o Introspection, c *http.Client, log *slog.Logger) *introspector {
 	if o.TTL <= 0 {
-		o.TTL = cacheTTL
+		o.TTL = DefaultCacheTTL
 	}
 	alone := *c
 	// On a redirect 307 or 308, the client would send the token and the edge's credentials to

@@ -229,7 +229,7 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 // good returns the result for a token that is valid until exp.
 func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
 	p.Until = exp.Add(i.o.Skew)
-	until := time.Now().Add(cacheTTL)
+	until := time.Now().Add(DefaultCacheTTL)
 	if p.Until.Before(until) {
 		until = p.Until
 	}

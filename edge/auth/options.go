@@ -101,6 +101,9 @@ var (
 	DefaultRoles      = []string{"roles", "realm_access.roles"}
 )
 
+// DefaultCacheTTL is the default of Introspection.TTL, and how long an issuer's verified token is cached at most.
+const DefaultCacheTTL = time.Minute
+
 // Bounds that are not settings: they are far above normal use.
 const (
 	// maxToken bounds a token, in bytes.
@@ -117,9 +120,8 @@ const (
 	// maxKeys bounds the keys of one issuer, maxTried the keys that are tried for a token that
 	// names none.
 	maxKeys, maxTried = 256, 8
-	// cacheEntries bounds the cached tokens, cacheTTL how long one is cached.
+	// cacheEntries bounds the cached tokens.
 	cacheEntries = 16 << 10
-	cacheTTL     = time.Minute
 	// fetchTimeout bounds one request to an issuer.
 	fetchTimeout = 5 * time.Second
 	// askAgain is the shortest interval between two fetches because of an unknown key.

@@ -18,18 +18,19 @@ import (
 // default.
 type Outliers struct {
 	// Interval is how often addresses are judged, each time by the calls since the last time; 0
-	// means 10 s.
+	// means DefaultOutlierInterval.
 	Interval time.Duration
 	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much
-	// longer, up to ten times that; 0 means 30 s.
+	// longer, up to ten times that; 0 means DefaultOutlierEjection.
 	Ejection time.Duration
 	// Failures is the percentage of failed calls from which on an address is an outlier; 0 means
-	// 85.
+	// DefaultOutlierFailures.
 	Failures int
-	// Calls is how many calls an address must have had in an interval to be judged; 0 means 50.
+	// Calls is how many calls an address must have had in an interval to be judged; 0 means
+	// DefaultOutlierCalls.
 	Calls int
 	// MaxEjected is the percentage of ejected addresses at which no further address is ejected. One
-	// address may always be ejected; 0 means 50.
+	// address may always be ejected; 0 means DefaultOutlierMaxEjected.
 	MaxEjected int
 }
 

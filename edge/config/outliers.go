@@ -10,6 +10,6 @@ type Outliers struct {
 // validateOutliers calls at for each mistake in the Outliers of a backend.
 func (b *Backend) validateOutliers(at wrongs) {
 	if o := b.Outliers; o != nil && o.Failures > 100 {
-		at("outlier-detection.failures: %v: give a percentage from 1 to 100, or leave it out for 85", o.Failures)
+		at("outlier-detection.failures: %v: give a percentage from 1 to 100, or leave it out for the default", o.Failures)
 	}
 }
