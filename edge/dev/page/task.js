@@ -3,7 +3,7 @@ import { byId, clock, duration, el } from './dom.js';
 import { head, headless } from './head.js';
 
 const ends = {
-  '': 'goes on', queued: 'waits for its turn', asked: 'it waited for answers', lost: 'its replica was lost', handed_over: 'its replica left: handed over',
+  '': 'continues', queued: 'waits for its turn', asked: 'it waited for answers', lost: 'its replica was lost', handed_over: 'its replica left: handed over',
   taken_over: 'another replica took it over', completed: 'the task completed', failed: 'the task failed', cancelled: 'the task was cancelled',
 };
 const bad = new Set(['lost', 'failed']);

@@ -108,7 +108,7 @@ function place(node, from, to) {
 
 const reasons = {
   answered: 'the client answered what was asked before',
-  continued: 'goes on with what the round before left',
+  continued: 'continues with the state of the previous round',
   taken_over: 'taken over: the replica that ran it was lost',
   resumed: 'the client came back to the stream',
   http: 'the HTTP request is in a trace of its own',

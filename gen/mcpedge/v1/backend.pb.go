@@ -61,13 +61,13 @@ func (*DescribeRequest) Descriptor() ([]byte, []int) {
 // DescribeResponse describes the backend.
 type DescribeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Shown to operators, and to clients when there is one backend. MCP: `serverInfo`.
+	// Name and version of the backend. Operators see it; clients see it if there is only one backend. MCP: `serverInfo`.
 	Implementation *Implementation `protobuf:"bytes,1,opt,name=implementation,proto3" json:"implementation,omitempty"`
-	// For the model: how to use this backend. With several backends, put under the backend's name. MCP: `instructions`.
+	// How to use this backend, for the model. With several backends, the edge adds the name of the backend as a heading. MCP: `instructions`.
 	Instructions string `protobuf:"bytes,2,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// Settings of protocol extensions: id to a JSON object. Clients are told of those that reach them whole: MCP Apps
-	// (`io.modelcontextprotocol/ui`), and those that the edge's configuration names for the backend; of others in no revision.
-	// Of two that differ the first backend's is kept. MCP: `capabilities.extensions`, 2025-06-18 and later.
+	// Settings of protocol extensions: id to a JSON object. The edge announces MCP Apps (`io.modelcontextprotocol/ui`) to clients, and the
+	// extensions that its configuration names for the backend; it omits others. If two backends have different settings of one
+	// extension, those of the first backend apply. MCP: `capabilities.extensions`, 2025-06-18 and later.
 	ExtensionsJson map[string]string `protobuf:"bytes,3,rep,name=extensions_json,json=extensionsJson,proto3" json:"extensions_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Present: ToolService is served.
 	Tools *ToolFeatures `protobuf:"bytes,4,opt,name=tools,proto3" json:"tools,omitempty"`
@@ -206,10 +206,10 @@ type ResourceFeatures struct {
 	Subscribe bool `protobuf:"varint,2,opt,name=subscribe,proto3" json:"subscribe,omitempty"`
 	// CompleteResourceTemplate is served. MCP: `completions`.
 	Completion bool `protobuf:"varint,3,opt,name=completion,proto3" json:"completion,omitempty"`
-	// It answers for every URI that begins with one of these, listed or not. The longest match wins,
-	// after exact URIs and templates.
+	// The backend serves every URI that begins with one of these prefixes, listed or not. Exact URIs and templates
+	// take precedence over prefixes, and longer prefixes over shorter ones.
 	UriPrefixes []string `protobuf:"bytes,4,rep,name=uri_prefixes,json=uriPrefixes,proto3" json:"uri_prefixes,omitempty"`
-	// ListResourceDirectory is served, for every directory of the skills. MCP: `directoryRead` of the extension
+	// ListResourceDirectory is served for every directory of the skills. MCP: `directoryRead` of the extension
 	// io.modelcontextprotocol/skills.
 	Directories   bool `protobuf:"varint,5,opt,name=directories,proto3" json:"directories,omitempty"`
 	unknownFields protoimpl.UnknownFields

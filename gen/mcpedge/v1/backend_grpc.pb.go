@@ -26,9 +26,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// BackendService says what a backend is. Optional: without it the edge probes the lists.
+// BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists.
 type BackendServiceClient interface {
-	// Describe is asked once per connection, and again from time to time: a target may be upgraded behind it.
+	// Describe is called once per connection, and again periodically, because the service at the target may be upgraded.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 }
 
@@ -54,9 +54,9 @@ func (c *backendServiceClient) Describe(ctx context.Context, in *DescribeRequest
 // All implementations must embed UnimplementedBackendServiceServer
 // for forward compatibility.
 //
-// BackendService says what a backend is. Optional: without it the edge probes the lists.
+// BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists.
 type BackendServiceServer interface {
-	// Describe is asked once per connection, and again from time to time: a target may be upgraded behind it.
+	// Describe is called once per connection, and again periodically, because the service at the target may be upgraded.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	mustEmbedUnimplementedBackendServiceServer()
 }

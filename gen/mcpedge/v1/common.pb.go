@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Role says who speaks. MCP: `role`.
+// Role is the author of a message. MCP: `role`.
 type Role int32
 
 const (
@@ -79,7 +79,7 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 type LogLevel int32
 
 const (
-	// In a request: the client wants no log messages. In a message: a contract error.
+	// In a request, the client wants no log messages. In a message, a contract error.
 	LogLevel_LOG_LEVEL_UNSPECIFIED LogLevel = 0
 	// MCP: "debug".
 	LogLevel_LOG_LEVEL_DEBUG LogLevel = 1
@@ -152,15 +152,15 @@ func (LogLevel) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_common_proto_rawDescGZIP(), []int{1}
 }
 
-// CacheScope says who may share a cached answer. MCP: `cacheScope`, 2026-07-28.
+// CacheScope is which callers may share a cached response. MCP: `cacheScope`, 2026-07-28.
 type CacheScope int32
 
 const (
-	// Not said: private.
+	// Not specified: private.
 	CacheScope_CACHE_SCOPE_UNSPECIFIED CacheScope = 0
-	// The same for every caller. MCP: "public".
+	// The response is the same for every caller. MCP: "public".
 	CacheScope_CACHE_SCOPE_PUBLIC CacheScope = 1
-	// Only for this principal; the edge then asks once per principal. MCP: "private".
+	// The response is for this principal only; the edge sends one request per principal. MCP: "private".
 	CacheScope_CACHE_SCOPE_PRIVATE CacheScope = 2
 )
 
@@ -205,28 +205,28 @@ func (CacheScope) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_common_proto_rawDescGZIP(), []int{2}
 }
 
-// FailureReason says why there is no result. It becomes a JSON-RPC error (for a tool call,
-// INVALID_ARGUMENT and FAILED_PRECONDITION become a result with `isError`, which a model can act on).
+// FailureReason is why a call has no result. It becomes the code of a JSON-RPC error. For a call of a tool, INVALID_ARGUMENT and
+// FAILED_PRECONDITION become a result with `isError`, because a model can act on it.
 type FailureReason int32
 
 const (
 	// Not set: treated as INTERNAL.
 	FailureReason_FAILURE_REASON_UNSPECIFIED FailureReason = 0
-	// The arguments are wrong.
+	// An argument is invalid.
 	FailureReason_FAILURE_REASON_INVALID_ARGUMENT FailureReason = 1
 	// The named tool, prompt or resource does not exist. For a resource, MCP: -32602, before 2026-07-28 -32002.
 	FailureReason_FAILURE_REASON_NOT_FOUND FailureReason = 2
-	// The state of the world does not allow it now.
+	// The system is not in a state in which the call can run.
 	FailureReason_FAILURE_REASON_FAILED_PRECONDITION FailureReason = 3
-	// The caller may not do it.
+	// The caller lacks a permission.
 	FailureReason_FAILURE_REASON_PERMISSION_DENIED FailureReason = 4
-	// A quota is used up.
+	// A quota is exhausted.
 	FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED FailureReason = 5
-	// Try again later.
+	// The service is unavailable for now; the client may retry.
 	FailureReason_FAILURE_REASON_UNAVAILABLE FailureReason = 6
-	// It took too long.
+	// The deadline expired.
 	FailureReason_FAILURE_REASON_DEADLINE_EXCEEDED FailureReason = 7
-	// A fault of the backend.
+	// An error in the backend.
 	FailureReason_FAILURE_REASON_INTERNAL FailureReason = 8
 )
 
@@ -283,16 +283,16 @@ func (FailureReason) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_common_proto_rawDescGZIP(), []int{3}
 }
 
-// Icon is an image a client may show. MCP: `Icon`, revision 2025-11-25 and later; dropped before.
+// Icon is an image that a client may show. MCP: `Icon`, revision 2025-11-25 and later; the edge removes it for earlier revisions.
 type Icon struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An https: or data: URI. Required. MCP: `src`.
 	Src string `protobuf:"bytes,1,opt,name=src,proto3" json:"src,omitempty"`
-	// Overrides the MIME type of the source; empty: unknown. MCP: `mimeType`.
+	// Overrides the MIME type of the source; empty: not specified. MCP: `mimeType`.
 	MimeType string `protobuf:"bytes,2,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// Sizes such as "48x48" or "any"; empty: any size. MCP: `sizes`.
 	Sizes []string `protobuf:"bytes,3,rep,name=sizes,proto3" json:"sizes,omitempty"`
-	// The background it is drawn for, "light" or "dark"; empty: any. MCP: `theme`.
+	// The background for which the icon is designed, "light" or "dark"; empty: any. MCP: `theme`.
 	Theme         string `protobuf:"bytes,4,opt,name=theme,proto3" json:"theme,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -356,14 +356,14 @@ func (x *Icon) GetTheme() string {
 	return ""
 }
 
-// Annotations tell a client how to use an object. MCP: `annotations`.
+// Annotations are hints to clients about how to use an object. MCP: `annotations`.
 type Annotations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For whom it is meant; empty: not said. MCP: `audience`.
+	// The intended readers; empty: not specified. MCP: `audience`.
 	Audience []Role `protobuf:"varint,1,rep,packed,name=audience,proto3,enum=mcpedge.v1.Role" json:"audience,omitempty"`
-	// Importance from 0 (optional) to 1 (required). Absent: not said. MCP: `priority`.
+	// Importance from 0 (optional) to 1 (required). Absent: not specified. MCP: `priority`.
 	Priority *float64 `protobuf:"fixed64,2,opt,name=priority,proto3,oneof" json:"priority,omitempty"`
-	// ISO 8601 time of the last change; empty: not said. MCP: `lastModified`, 2025-06-18 and later.
+	// ISO 8601 time of the last change; empty: not specified. MCP: `lastModified`, 2025-06-18 and later.
 	LastModified  string `protobuf:"bytes,3,opt,name=last_modified,json=lastModified,proto3" json:"last_modified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -427,9 +427,9 @@ type Implementation struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Version, any form. Required. MCP: `version`.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.
+	// Display name; empty: `name`. MCP: `title`, 2025-06-18 and later.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// What it is, for people. MCP: `description`, 2025-11-25 and later.
+	// Description for people. MCP: `description`, 2025-11-25 and later.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	// Home page. MCP: `websiteUrl`, 2025-11-25 and later.
 	WebsiteUrl string `protobuf:"bytes,5,opt,name=website_url,json=websiteUrl,proto3" json:"website_url,omitempty"`
@@ -511,26 +511,27 @@ func (x *Implementation) GetIcons() []*Icon {
 	return nil
 }
 
-// Principal is who is calling, as the edge verified it. It never carries the token.
-// An empty subject is an anonymous caller.
+// Principal is the identity of the caller, as verified by the edge. It never contains the token.
+// An empty subject means an anonymous caller.
 type Principal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable id of the caller at its issuer: the token's `sub`, or the id of its client, see subject_is_client. Empty: anonymous.
+	// Stable id of the caller at its issuer: the `sub` of the token, or the id of the client, see subject_is_client. Empty: anonymous.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Who vouches for the subject (the token's `iss`). Empty: anonymous or local.
+	// Issuer of the subject (the `iss` of the token). Empty: the caller is anonymous, or has no issuer.
 	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
 	// Granted scopes, in the token's order.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Roles and groups, as the issuer names them. None: the token has none.
+	// Roles and groups, as the issuer names them. Empty: the token has none.
 	Roles []string `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
-	// The OAuth client that the token was issued to (its `client_id` or `azp`). Empty: not said.
+	// The OAuth client that the token was issued to (its `client_id` or `azp`). Empty: unknown.
 	ClientId string `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
-	// Who acts for the subject, at the issuer (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject itself.
+	// The party that acts for the subject (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject acts for itself.
 	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Other claims of the token: name, as the edge's setting `claims` of this backend has it, to a JSON value. A claim that the token lacks is missing.
+	// Further claims of the token: name to a JSON value. The names are those in the edge's setting `claims` of this backend. A claim that
+	// the token does not have is absent.
 	ClaimsJson map[string]string `protobuf:"bytes,7,rep,name=claims_json,json=claimsJson,proto3" json:"claims_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Whether the subject is the id of a client that acts for itself, and no user's. A user whose subject has the same text is somebody else:
-	// what a backend keeps for its callers is to be told apart by issuer, subject and this.
+	// The subject is the id of a client that acts for itself, not of a user. A user with the same text as subject is a different principal:
+	// a backend that stores data of its callers must identify them by issuer, subject and this field.
 	SubjectIsClient bool `protobuf:"varint,8,opt,name=subject_is_client,json=subjectIsClient,proto3" json:"subject_is_client,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -622,11 +623,11 @@ func (x *Principal) GetSubjectIsClient() bool {
 	return false
 }
 
-// CacheHint is what clients are told about keeping an answer. The edge's own copy of a list does
-// not follow it, but the change feed. Absent: ttl 0, private.
+// CacheHint is how clients may cache a response. The edge's own cache of lists follows the change feed instead of the ttl.
+// Absent: ttl 0, private.
 type CacheHint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How long a client may keep the answer; 0 to 30 days, whole milliseconds. MCP: `ttlMs`.
+	// How long a client may cache the response; 0 to 30 days, whole milliseconds. MCP: `ttlMs`.
 	Ttl *durationpb.Duration `protobuf:"bytes,1,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// MCP: `cacheScope`.
 	Scope         CacheScope `protobuf:"varint,2,opt,name=scope,proto3,enum=mcpedge.v1.CacheScope" json:"scope,omitempty"`
@@ -678,19 +679,19 @@ func (x *CacheHint) GetScope() CacheScope {
 	return CacheScope_CACHE_SCOPE_UNSPECIFIED
 }
 
-// ClientCapabilities is what the client can be asked, effective for this one request (modern
-// clients declare it per request, legacy clients once per session). MCP: `ClientCapabilities`.
+// ClientCapabilities are the requests that the client can answer, effective for this one request. Clients of 2026-07-28 declare
+// them in each request, clients of earlier revisions once per session. MCP: `ClientCapabilities`.
 type ClientCapabilities struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Present: the client answers elicitation. MCP: `elicitation`.
+	// Present: the client supports elicitation. MCP: `elicitation`.
 	Elicitation *ElicitationCapability `protobuf:"bytes,1,opt,name=elicitation,proto3" json:"elicitation,omitempty"`
-	// Present: the client answers sampling. MCP: `sampling`.
+	// Present: the client supports sampling. MCP: `sampling`.
 	Sampling *SamplingCapability `protobuf:"bytes,2,opt,name=sampling,proto3" json:"sampling,omitempty"`
-	// Present: the client lists roots. MCP: `roots`.
+	// Present: the client can list its roots. MCP: `roots`.
 	Roots *RootsCapability `protobuf:"bytes,3,opt,name=roots,proto3" json:"roots,omitempty"`
 	// Settings of protocol extensions: id to a JSON object. MCP: `extensions`.
 	ExtensionsJson map[string]string `protobuf:"bytes,4,rep,name=extensions_json,json=extensionsJson,proto3" json:"extensions_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// Every other member, as one JSON object (`experimental` among them); empty: none.
+	// All other members, such as `experimental`, as one JSON object; empty: none.
 	ExtraJson     string `protobuf:"bytes,5,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -761,12 +762,12 @@ func (x *ClientCapabilities) GetExtraJson() string {
 	return ""
 }
 
-// ElicitationCapability: which modes the client supports.
+// ElicitationCapability is the modes of elicitation that the client supports.
 type ElicitationCapability struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Forms. An empty MCP object means forms only, so this is then true. MCP: `elicitation.form`.
+	// Forms. Also true if the client's `elicitation` is an empty object. MCP: `elicitation.form`.
 	Form bool `protobuf:"varint,1,opt,name=form,proto3" json:"form,omitempty"`
-	// URLs opened by the user. MCP: `elicitation.url`.
+	// URLs that the user opens. MCP: `elicitation.url`.
 	Url bool `protobuf:"varint,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Unknown members as a JSON object; empty: none.
 	ExtraJson     string `protobuf:"bytes,3,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
@@ -825,7 +826,7 @@ func (x *ElicitationCapability) GetExtraJson() string {
 	return ""
 }
 
-// SamplingCapability: what a sampling request may use.
+// SamplingCapability is what a sampling request may use.
 type SamplingCapability struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `includeContext` other than none. MCP: `sampling.context`.
@@ -889,10 +890,10 @@ func (x *SamplingCapability) GetExtraJson() string {
 	return ""
 }
 
-// RootsCapability: that roots can be listed.
+// RootsCapability says that the client can list its roots.
 type RootsCapability struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Legacy clients notify of changes. MCP: `roots.listChanged`.
+	// The client sends notifications when its roots change; revisions with sessions only. MCP: `roots.listChanged`.
 	ListChanged bool `protobuf:"varint,1,opt,name=list_changed,json=listChanged,proto3" json:"list_changed,omitempty"`
 	// Unknown members as a JSON object; empty: none.
 	ExtraJson     string `protobuf:"bytes,2,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
@@ -944,12 +945,12 @@ func (x *RootsCapability) GetExtraJson() string {
 	return ""
 }
 
-// Progress of a running call. MCP: `notifications/progress`, sent only when the client asked.
+// Progress of a running call. It is sent to the client only if the client requested it. MCP: `notifications/progress`.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Must rise with every message of a call, over its rounds too; what does not rise is dropped. MCP: `progress`.
+	// Must increase with every message of a call, across its rounds; the edge drops a message whose value does not. MCP: `progress`.
 	Progress float64 `protobuf:"fixed64,1,opt,name=progress,proto3" json:"progress,omitempty"`
-	// The end value, when known. MCP: `total`.
+	// The final value of progress. Absent: unknown. MCP: `total`.
 	Total *float64 `protobuf:"fixed64,2,opt,name=total,proto3,oneof" json:"total,omitempty"`
 	// For people; empty: none. MCP: `message`, 2025-03-26 and later.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
@@ -1017,14 +1018,15 @@ func (x *Progress) GetMetaJson() string {
 	return ""
 }
 
-// LogMessage of a running call. MCP: `notifications/message`, sent when the client's level admits it.
+// LogMessage of a running call. It is sent to the client if its level is at least the one that the client wants.
+// MCP: `notifications/message`.
 type LogMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. MCP: `level`.
 	Level LogLevel `protobuf:"varint,1,opt,name=level,proto3,enum=mcpedge.v1.LogLevel" json:"level,omitempty"`
 	// Name of the logger; empty: none. MCP: `logger`.
 	Logger string `protobuf:"bytes,2,opt,name=logger,proto3" json:"logger,omitempty"`
-	// Any JSON value. Required. MCP: `data`. No secrets, no personal data.
+	// Any JSON value, without secrets and personal data. Required. MCP: `data`.
 	DataJson string `protobuf:"bytes,3,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`
 	// `_meta` of the notification, a JSON object; empty: none.
 	MetaJson      string `protobuf:"bytes,4,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
@@ -1090,7 +1092,7 @@ func (x *LogMessage) GetMetaJson() string {
 	return ""
 }
 
-// Failure ends a call without a result. A plain gRPC status does the same with less detail.
+// Failure ends a call without a result. A gRPC status does the same with less detail.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: the error's code.
@@ -1099,9 +1101,9 @@ type Failure struct {
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Any JSON value; empty: none. MCP: the error's `data`.
 	DataJson string `protobuf:"bytes,3,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`
-	// With PERMISSION_DENIED, the OAuth scopes that the caller lacks, at most 32 of at most 256 bytes: a client that gets an access token
-	// with them can call again. Ignored with other reasons. MCP: 403 with a challenge of `insufficient_scope`, where the response has not
-	// begun; the error's `data` is `{"scopes": […]}` if data_json is empty.
+	// With PERMISSION_DENIED, the OAuth scopes that the caller lacks, at most 32 of at most 256 bytes each: a client that obtains an access
+	// token with them can retry. Ignored with other reasons. MCP: 403 with a challenge of `insufficient_scope` if the response has not
+	// started; the error's `data` is `{"scopes": […]}` if data_json is empty.
 	Scopes        []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1165,30 +1167,30 @@ func (x *Failure) GetScopes() []string {
 	return nil
 }
 
-// RequestContext is what a handler may need to know of the request. It comes with every unit of work.
+// RequestContext is what the edge knows about a request. It accompanies every round of a call.
 type RequestContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable over the rounds and re-runs of one call, random, at most 64 characters: the key of idempotency.
+	// Random id of the call, the same in all its rounds and attempts, at most 64 characters. Use it as the idempotency key.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// 1 for the first run of a round, one more each time the round is run again after a replica was lost.
+	// 1 for the first attempt of a round, plus 1 for each repetition after a replica was lost.
 	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// 1 for the first round, one more each time the answers to an input_required came.
+	// 1 for the first round, plus 1 for each InputRequired that the client has answered.
 	Round uint32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
-	// Who is calling.
+	// The caller.
 	Principal *Principal `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
-	// The client's own word, unverified: for display, never for decisions. Absent: not said.
+	// The client's own description of itself, unverified: for display, never for decisions. Absent: the client sent none.
 	ClientInfo *Implementation `protobuf:"bytes,5,opt,name=client_info,json=clientInfo,proto3" json:"client_info,omitempty"`
-	// What may be asked in input_required.
+	// The requests that InputRequired may contain.
 	ClientCapabilities *ClientCapabilities `protobuf:"bytes,6,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
-	// Messages below this level are dropped by the edge. UNSPECIFIED: none are wanted.
+	// The edge drops log messages below this level. UNSPECIFIED: it drops all.
 	LogLevel LogLevel `protobuf:"varint,7,opt,name=log_level,json=logLevel,proto3,enum=mcpedge.v1.LogLevel" json:"log_level,omitempty"`
-	// False: progress is dropped by the edge, so it need not be sent.
+	// False: the edge drops progress, so the handler need not send it.
 	ProgressWanted bool `protobuf:"varint,8,opt,name=progress_wanted,json=progressWanted,proto3" json:"progress_wanted,omitempty"`
-	// `_meta` of the client's request without what the edge consumed, a JSON object; empty: none.
+	// `_meta` of the client's request without the members that the edge handles, a JSON object; empty: none.
 	MetaJson string `protobuf:"bytes,9,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
 	// Present: the call is a task, or may become one.
 	Task *TaskContext `protobuf:"bytes,10,opt,name=task,proto3" json:"task,omitempty"`
-	// The edge takes Checkpoint events.
+	// The edge accepts Checkpoint events.
 	Checkpoints   bool `protobuf:"varint,11,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1301,10 +1303,10 @@ func (x *RequestContext) GetCheckpoints() bool {
 	return false
 }
 
-// TaskContext is about the task that a call is, or may become (TaskSupport).
+// TaskContext describes the task that a call is, or may become (TaskSupport).
 type TaskContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The task's id, which clients know it by; it is unguessable, and not to be shown to others. Empty: the call is none yet, and may become one.
+	// The id of the task. It is unguessable, and must be shown to the caller only. Empty: the call is not yet a task, and may become one.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -22,10 +22,10 @@ const (
 )
 
 // ContentBlock is one piece of a result or a message. MCP: `ContentBlock`.
-// A client of a revision that lacks a kind gets the nearest one it has.
+// For a client whose revision lacks a kind, the edge converts the block to the nearest kind of that revision.
 type ContentBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// An unset content (a newer peer) is a contract error, never an empty block.
+	// An unset content, such as one of a newer contract, is a contract error, not an empty block.
 	//
 	// Types that are valid to be assigned to Content:
 	//
@@ -36,9 +36,9 @@ type ContentBlock struct {
 	//	*ContentBlock_Resource
 	//	*ContentBlock_RawJson
 	Content isContentBlock_Content `protobuf_oneof:"content"`
-	// MCP: `annotations`. For a resource_link the link's own are used when this is absent.
+	// Absent for a resource_link: those of the Resource. MCP: `annotations`.
 	Annotations *Annotations `protobuf:"bytes,14,opt,name=annotations,proto3" json:"annotations,omitempty"`
-	// MCP: `_meta`, a JSON object; empty: none. For a resource_link the link's own is used when this is empty.
+	// A JSON object. Empty for a resource_link: that of the Resource; empty for others: none. MCP: `_meta`.
 	MetaJson      string `protobuf:"bytes,15,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -179,7 +179,7 @@ type ContentBlock_Resource struct {
 }
 
 type ContentBlock_RawJson struct {
-	// A whole block as a JSON object with `type`: what is not typed here. Passed on as it is.
+	// A block of another type, as a JSON object with `type`. The edge passes it on unchanged.
 	RawJson string `protobuf:"bytes,6,opt,name=raw_json,json=rawJson,proto3,oneof"`
 }
 
@@ -241,10 +241,10 @@ func (x *TextContent) GetText() string {
 	return ""
 }
 
-// ImageContent is a picture.
+// ImageContent is an image.
 type ImageContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bytes; base64 is the edge's business. MCP: `data`.
+	// The bytes, not encoded: the edge encodes them in base64. MCP: `data`.
 	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Required. MCP: `mimeType`.
 	MimeType      string `protobuf:"bytes,2,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
@@ -296,10 +296,10 @@ func (x *ImageContent) GetMimeType() string {
 	return ""
 }
 
-// AudioContent is a sound.
+// AudioContent is an audio clip.
 type AudioContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bytes; base64 is the edge's business. MCP: `data`.
+	// The bytes, not encoded: the edge encodes them in base64. MCP: `data`.
 	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Required. MCP: `mimeType`.
 	MimeType      string `protobuf:"bytes,2,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
@@ -351,14 +351,14 @@ func (x *AudioContent) GetMimeType() string {
 	return ""
 }
 
-// Resource describes what can be read. MCP: `Resource`, and `ResourceLink` in content.
+// Resource describes a resource that can be read. MCP: `Resource`, and `ResourceLink` in content.
 type Resource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absolute URI. Required. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	// Programmatic name. Required. MCP: `name`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.
+	// Display name; empty: `name`. MCP: `title`, 2025-06-18 and later.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	// For people and models; empty: none. MCP: `description`.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
@@ -469,7 +469,7 @@ func (x *Resource) GetMetaJson() string {
 	return ""
 }
 
-// ResourceContents is what was read, or what is embedded in content. MCP: `TextResourceContents`, `BlobResourceContents`.
+// ResourceContents is the content of a resource, as a result or embedded in content. MCP: `TextResourceContents`, `BlobResourceContents`.
 type ResourceContents struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absolute URI. Required. MCP: `uri`.

@@ -32,7 +32,7 @@ const (
 	ElicitAction_ELICIT_ACTION_ACCEPT ElicitAction = 1
 	// MCP: "decline".
 	ElicitAction_ELICIT_ACTION_DECLINE ElicitAction = 2
-	// MCP: "cancel"; also when a legacy client answered with an error.
+	// MCP: "cancel". Also if a client of a revision with sessions answered with an error.
 	ElicitAction_ELICIT_ACTION_CANCEL ElicitAction = 3
 )
 
@@ -79,17 +79,17 @@ func (ElicitAction) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{0}
 }
 
-// TaskMode says which calls become tasks.
+// TaskMode is which calls become tasks.
 type TaskMode int32
 
 const (
-	// Not said: forbidden.
+	// Not specified: forbidden.
 	TaskMode_TASK_MODE_UNSPECIFIED TaskMode = 0
-	// None. MCP: "forbidden".
+	// No call. MCP: "forbidden".
 	TaskMode_TASK_MODE_FORBIDDEN TaskMode = 1
-	// Those of clients that can have tasks, and others are answered when they end. MCP: "optional".
+	// The calls of clients that support tasks; calls of other clients return their result. MCP: "optional".
 	TaskMode_TASK_MODE_OPTIONAL TaskMode = 2
-	// All: the edge refuses those of clients that cannot have tasks. MCP: "required".
+	// All calls; the edge refuses calls of clients that do not support tasks. MCP: "required".
 	TaskMode_TASK_MODE_REQUIRED TaskMode = 3
 )
 
@@ -136,16 +136,16 @@ func (TaskMode) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{1}
 }
 
-// TaskStart says when a call becomes a task that may. A client of 2025-11-25 chooses itself: a task then begins at once.
+// TaskStart is when a call becomes a task, if it may. A client of 2025-11-25 can request a task, which then starts at once.
 type TaskStart int32
 
 const (
-	// Not said: deferred where tasks are optional, at once where they are required.
+	// Not specified: deferred if tasks are optional, at once if they are required.
 	TaskStart_TASK_START_UNSPECIFIED TaskStart = 0
-	// Before the backend is called. Questions to the client are then the task's.
+	// Before the backend is called. The task then has all requests to the client.
 	TaskStart_TASK_START_AT_ONCE TaskStart = 1
-	// When the call has run for the edge's setting `tasks.after`, or its backend sends Defer; a call that has ended before has its
-	// result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
+	// When the call has run for the time of the edge's setting `tasks.after`, or its backend sends Defer. A call that ends earlier returns
+	// its result instead of a task, unless tasks are required. The client answers earlier requests before the call becomes a task.
 	TaskStart_TASK_START_DEFERRED TaskStart = 2
 )
 
@@ -190,20 +190,21 @@ func (TaskStart) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{2}
 }
 
-// InputRequired ends a round: the call goes on when the client has answered. The handler then runs
-// again from its top with the answers and the state. No side effect before the last answer.
-// At least one of requests and state is set. MCP: `InputRequiredResult`, 2026-07-28; legacy clients
-// get the requests as elicitation/create, sampling/createMessage and roots/list on their stream.
+// InputRequired ends a round with requests to the client. When the client has answered them, the next round calls the handler again,
+// from its beginning, with the answers and the state. A handler should have no side effects before it has the last answer.
+// At least one of requests and state must be set. MCP: `InputRequiredResult`, 2026-07-28; clients of earlier revisions
+// receive the requests as elicitation/create, sampling/createMessage and roots/list on their stream.
 type InputRequired struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to ask, all at once; 0 to 16. MCP: `inputRequests`.
+	// The requests, 0 to 16, which the client receives together. MCP: `inputRequests`.
 	Requests []*InputRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
-	// The handler's own memory, given back verbatim; at most 64 KiB. The edge seals it on its way
-	// through the client. MCP: inside `requestState`.
+	// Data of the handler, which the next round returns unchanged; at most 64 KiB. The edge seals it before it sends it to
+	// the client. MCP: inside `requestState`.
 	State []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// With state alone: when to call again, 0 to 1 h; the call's lifetime bounds how often. Absent: soon.
+	// Without requests, the wait before the next round, 0 to 1 h; the number of rounds is limited by the lifetime of the call. Absent: soon.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,3,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The next round may be run again with this state when its replica is lost, whatever the tool says of itself: it only asks how a job is, for example.
+	// The next round may be repeated with this state if its replica is lost, independently of the annotations of the tool. Set it, for
+	// example, if the next round only polls the status of a job.
 	Repeatable    bool `protobuf:"varint,4,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -267,11 +268,11 @@ func (x *InputRequired) GetRepeatable() bool {
 	return false
 }
 
-// InputRequest is one question to the client.
+// InputRequest is one request to the client.
 type InputRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
-	// Keys that begin with "mcpedge." are those of the edge's own questions: one from a backend is a contract error.
+	// Identifies the answer; unique within one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
+	// Keys that begin with "mcpedge." are reserved for requests of the edge: one from a backend is a contract error.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// An unset request is a contract error.
 	//
@@ -381,27 +382,27 @@ type isInputRequest_Request interface {
 }
 
 type InputRequest_ElicitForm struct {
-	// Ask the user for data. MCP: elicitation/create, mode "form".
+	// Requests data from the user. MCP: elicitation/create, mode "form".
 	ElicitForm *ElicitForm `protobuf:"bytes,2,opt,name=elicit_form,json=elicitForm,proto3,oneof"`
 }
 
 type InputRequest_ElicitUrl struct {
-	// Send the user to a URL. MCP: elicitation/create, mode "url".
+	// Requests that the user opens a URL. MCP: elicitation/create, mode "url".
 	ElicitUrl *ElicitUrl `protobuf:"bytes,3,opt,name=elicit_url,json=elicitUrl,proto3,oneof"`
 }
 
 type InputRequest_CreateMessage struct {
-	// Ask the client's model. MCP: sampling/createMessage.
+	// Requests a message from the client's model. MCP: sampling/createMessage.
 	CreateMessage *CreateMessage `protobuf:"bytes,4,opt,name=create_message,json=createMessage,proto3,oneof"`
 }
 
 type InputRequest_ListRoots struct {
-	// Ask for the client's roots. MCP: roots/list.
+	// Requests the client's roots. MCP: roots/list.
 	ListRoots *ListRoots `protobuf:"bytes,5,opt,name=list_roots,json=listRoots,proto3,oneof"`
 }
 
 type InputRequest_RawJson struct {
-	// One of these requests as a whole: a JSON object with `method` and `params`, which pass as they are.
+	// One of the above as a JSON object with `method` and `params`, which the edge passes on unchanged.
 	RawJson string `protobuf:"bytes,6,opt,name=raw_json,json=rawJson,proto3,oneof"`
 }
 
@@ -415,12 +416,12 @@ func (*InputRequest_ListRoots) isInputRequest_Request() {}
 
 func (*InputRequest_RawJson) isInputRequest_Request() {}
 
-// InputResponse is one answer of the client, by the key it was asked under.
+// InputResponse is the client's answer to one InputRequest.
 type InputResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The key of the request.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Which one follows from the request; raw_json where the edge does not know its kind.
+	// The member that belongs to the kind of the request; raw_json if the edge does not know the kind.
 	//
 	// Types that are valid to be assigned to Response:
 	//
@@ -533,7 +534,7 @@ type InputResponse_ListRoots struct {
 }
 
 type InputResponse_RawJson struct {
-	// Anything else: the result as a JSON value.
+	// Answer to another request, as a JSON value.
 	RawJson string `protobuf:"bytes,5,opt,name=raw_json,json=rawJson,proto3,oneof"`
 }
 
@@ -545,10 +546,10 @@ func (*InputResponse_ListRoots) isInputResponse_Response() {}
 
 func (*InputResponse_RawJson) isInputResponse_Response() {}
 
-// ElicitForm asks the user to fill in a form. Never for secrets: those go by ElicitUrl.
+// ElicitForm requests that the user fills in a form. It must not request secrets: use ElicitUrl for those.
 type ElicitForm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is asked and why. MCP: `message`.
+	// Explains to the user what is requested and why. MCP: `message`.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// A flat JSON Schema object of primitive properties. MCP: `requestedSchema`.
 	RequestedSchemaJson string `protobuf:"bytes,2,opt,name=requested_schema_json,json=requestedSchemaJson,proto3" json:"requested_schema_json,omitempty"`
@@ -609,10 +610,10 @@ func (x *ElicitForm) GetMetaJson() string {
 	return ""
 }
 
-// ElicitUrl asks the user to open a URL. The edge mints `elicitationId` for revisions that have it.
+// ElicitUrl requests that the user opens a URL. The edge generates `elicitationId` for revisions that have it.
 type ElicitUrl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is asked and why. MCP: `message`.
+	// Explains to the user what is requested and why. MCP: `message`.
 	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// An https: URL without user data. MCP: `url`.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
@@ -678,7 +679,7 @@ type ElicitResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `action`.
 	Action ElicitAction `protobuf:"varint,1,opt,name=action,proto3,enum=mcpedge.v1.ElicitAction" json:"action,omitempty"`
-	// A JSON object by the requested schema, `{}` where a client accepted without content; empty unless accepted. MCP: `content`.
+	// A JSON object that fits the requested schema; `{}` if the client accepted without content. Empty unless accepted. MCP: `content`.
 	ContentJson   string `protobuf:"bytes,2,opt,name=content_json,json=contentJson,proto3" json:"content_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -728,7 +729,7 @@ func (x *ElicitResult) GetContentJson() string {
 	return ""
 }
 
-// CreateMessage asks the client's model. MCP: `CreateMessageRequestParams`.
+// CreateMessage requests a message from the client's model. MCP: `CreateMessageRequestParams`.
 type CreateMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. MCP: `messages`.
@@ -743,11 +744,11 @@ type CreateMessage struct {
 	StopSequences []string `protobuf:"bytes,5,rep,name=stop_sequences,json=stopSequences,proto3" json:"stop_sequences,omitempty"`
 	// Absent: no preference. MCP: `modelPreferences`.
 	ModelPreferences *ModelPreferences `protobuf:"bytes,6,opt,name=model_preferences,json=modelPreferences,proto3" json:"model_preferences,omitempty"`
-	// "none", "thisServer" or "allServers"; empty: not said. MCP: `includeContext`.
+	// "none", "thisServer" or "allServers"; empty: not specified. MCP: `includeContext`.
 	IncludeContext string `protobuf:"bytes,7,opt,name=include_context,json=includeContext,proto3" json:"include_context,omitempty"`
-	// Tools the model may use; needs the client's sampling.tools. MCP: `tools`, 2025-11-25 and later.
+	// Tools that the model may use; requires the client's capability sampling.tools. MCP: `tools`, 2025-11-25 and later.
 	Tools []*Tool `protobuf:"bytes,8,rep,name=tools,proto3" json:"tools,omitempty"`
-	// "auto", "required" or "none"; empty: not said. MCP: `toolChoice.mode`.
+	// "auto", "required" or "none"; empty: not specified. MCP: `toolChoice.mode`.
 	ToolChoiceMode string `protobuf:"bytes,9,opt,name=tool_choice_mode,json=toolChoiceMode,proto3" json:"tool_choice_mode,omitempty"`
 	// For the model's provider, a JSON object; empty: none. MCP: `metadata`.
 	MetadataJson string `protobuf:"bytes,10,opt,name=metadata_json,json=metadataJson,proto3" json:"metadata_json,omitempty"`
@@ -864,16 +865,16 @@ func (x *CreateMessage) GetMetaJson() string {
 	return ""
 }
 
-// ModelPreferences steers the client's choice of a model.
+// ModelPreferences are hints for the client's choice of a model.
 type ModelPreferences struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names or parts of names, best first. MCP: `hints[].name`.
 	Hints []string `protobuf:"bytes,1,rep,name=hints,proto3" json:"hints,omitempty"`
-	// 0 to 1. Absent: not said. MCP: `costPriority`.
+	// 0 to 1. Absent: not specified. MCP: `costPriority`.
 	CostPriority *float64 `protobuf:"fixed64,2,opt,name=cost_priority,json=costPriority,proto3,oneof" json:"cost_priority,omitempty"`
-	// 0 to 1. Absent: not said. MCP: `speedPriority`.
+	// 0 to 1. Absent: not specified. MCP: `speedPriority`.
 	SpeedPriority *float64 `protobuf:"fixed64,3,opt,name=speed_priority,json=speedPriority,proto3,oneof" json:"speed_priority,omitempty"`
-	// 0 to 1. Absent: not said. MCP: `intelligencePriority`.
+	// 0 to 1. Absent: not specified. MCP: `intelligencePriority`.
 	IntelligencePriority *float64 `protobuf:"fixed64,4,opt,name=intelligence_priority,json=intelligencePriority,proto3,oneof" json:"intelligence_priority,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -942,7 +943,7 @@ type SamplingMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. MCP: `role`.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=mcpedge.v1.Role" json:"role,omitempty"`
-	// One or more; more than one needs 2025-11-25 or later. MCP: `content`.
+	// At least one; more than one requires 2025-11-25 or later. MCP: `content`.
 	Content []*SamplingContent `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
 	// MCP: `_meta`, a JSON object; empty: none.
 	MetaJson      string `protobuf:"bytes,3,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
@@ -1158,7 +1159,7 @@ type SamplingContent_ToolResult struct {
 }
 
 type SamplingContent_RawJson struct {
-	// A whole block as a JSON object with `type`.
+	// A block of another type, as a JSON object with `type`.
 	RawJson string `protobuf:"bytes,6,opt,name=raw_json,json=rawJson,proto3,oneof"`
 }
 
@@ -1174,10 +1175,10 @@ func (*SamplingContent_ToolResult) isSamplingContent_Content() {}
 
 func (*SamplingContent_RawJson) isSamplingContent_Content() {}
 
-// ToolUse is the model's wish to call a tool.
+// ToolUse is the model's request to call a tool.
 type ToolUse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names this use. MCP: `id`.
+	// Identifies this request. MCP: `id`.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// MCP: `name`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -1238,7 +1239,7 @@ func (x *ToolUse) GetInputJson() string {
 	return ""
 }
 
-// ToolResult is the answer to a ToolUse.
+// ToolResult is the result of a ToolUse.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the ToolUse. MCP: `toolUseId`.
@@ -1311,16 +1312,16 @@ func (x *ToolResult) GetIsError() bool {
 	return false
 }
 
-// CreateMessageResult is what the client's model said. MCP: `CreateMessageResult`.
+// CreateMessageResult is the message of the client's model. MCP: `CreateMessageResult`.
 type CreateMessageResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `role`.
 	Role Role `protobuf:"varint,1,opt,name=role,proto3,enum=mcpedge.v1.Role" json:"role,omitempty"`
 	// MCP: `content`.
 	Content []*SamplingContent `protobuf:"bytes,2,rep,name=content,proto3" json:"content,omitempty"`
-	// The model that answered. MCP: `model`.
+	// The model that generated the message. MCP: `model`.
 	Model string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
-	// Such as "endTurn"; empty: not said. MCP: `stopReason`.
+	// Why the model stopped, such as "endTurn"; empty: not specified. MCP: `stopReason`.
 	StopReason string `protobuf:"bytes,4,opt,name=stop_reason,json=stopReason,proto3" json:"stop_reason,omitempty"`
 	// MCP: `_meta`, a JSON object; empty: none.
 	MetaJson      string `protobuf:"bytes,5,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
@@ -1393,7 +1394,7 @@ func (x *CreateMessageResult) GetMetaJson() string {
 	return ""
 }
 
-// ListRoots asks for the client's roots. MCP: roots/list.
+// ListRoots requests the client's roots. MCP: roots/list.
 type ListRoots struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1430,7 +1431,7 @@ func (*ListRoots) Descriptor() ([]byte, []int) {
 	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{13}
 }
 
-// ListRootsResult: the roots. MCP: `ListRootsResult`.
+// ListRootsResult is the client's roots. MCP: `ListRootsResult`.
 type ListRootsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `roots`.
@@ -1476,12 +1477,12 @@ func (x *ListRootsResult) GetRoots() []*Root {
 	return nil
 }
 
-// Root is a directory or file the client works on.
+// Root is a directory or file that the client works on.
 type Root struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A file: URI. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// For people; empty: none. MCP: `name`.
+	// Display name; empty: none. MCP: `name`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// MCP: `_meta`, a JSON object; empty: none.
 	MetaJson      string `protobuf:"bytes,3,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
@@ -1543,9 +1544,9 @@ func (x *Root) GetMetaJson() string {
 // Tool describes a callable tool. MCP: `Tool`.
 type Tool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 64 of [A-Za-z0-9_.-]; the edge may put a prefix before it. MCP: `name`.
+	// 1 to 64 of [A-Za-z0-9_.-]; the edge may prepend a prefix. MCP: `name`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.
+	// Display name; empty: `name`. MCP: `title`, 2025-06-18 and later.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// For the model; empty: none. MCP: `description`.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
@@ -1553,7 +1554,7 @@ type Tool struct {
 	InputSchemaJson string `protobuf:"bytes,4,opt,name=input_schema_json,json=inputSchemaJson,proto3" json:"input_schema_json,omitempty"`
 	// JSON Schema 2020-12 of the structured content; empty: none. MCP: `outputSchema`, 2025-06-18 and later.
 	OutputSchemaJson string `protobuf:"bytes,5,opt,name=output_schema_json,json=outputSchemaJson,proto3" json:"output_schema_json,omitempty"`
-	// Absent: nothing said. MCP: `annotations`, 2025-03-26 and later.
+	// Absent: not specified. MCP: `annotations`, 2025-03-26 and later.
 	Annotations *ToolAnnotations `protobuf:"bytes,6,opt,name=annotations,proto3" json:"annotations,omitempty"`
 	// MCP: `icons`, 2025-11-25 and later.
 	Icons []*Icon `protobuf:"bytes,7,rep,name=icons,proto3" json:"icons,omitempty"`
@@ -1658,16 +1659,16 @@ func (x *Tool) GetTaskSupport() *TaskSupport {
 	return nil
 }
 
-// TaskSupport says whether a call of the tool may become a task: one that its client need not hold a connection for, and asks
-// about by an id. The edge keeps the task; the backend serves it as any other call. Any revision's client sees the same task.
+// TaskSupport is whether a call of the tool may become a task. The client of a task needs no open connection, and polls the task by
+// its id. The edge stores the task; the backend serves its rounds like those of any other call. Clients of all revisions see the same task.
 type TaskSupport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `execution.taskSupport`, 2025-11-25.
 	Mode TaskMode `protobuf:"varint,1,opt,name=mode,proto3,enum=mcpedge.v1.TaskMode" json:"mode,omitempty"`
-	// When the call becomes a task, where that is not its client's choice.
+	// When the call becomes a task, if its client does not choose.
 	Start TaskStart `protobuf:"varint,2,opt,name=start,proto3,enum=mcpedge.v1.TaskStart" json:"start,omitempty"`
-	// How often a client should ask how the task is, 100 ms to 1 h, whole milliseconds. Absent: the edge's choice. MCP: `pollIntervalMs`, before 2026-07-28
-	// `pollInterval`.
+	// The interval at which a client should poll the task, 100 ms to 1 h, whole milliseconds. Absent: the edge chooses. MCP:
+	// `pollIntervalMs`; `pollInterval` before 2026-07-28.
 	PollInterval  *durationpb.Duration `protobuf:"bytes,3,opt,name=poll_interval,json=pollInterval,proto3" json:"poll_interval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1724,19 +1725,19 @@ func (x *TaskSupport) GetPollInterval() *durationpb.Duration {
 	return nil
 }
 
-// ToolAnnotations are hints. The edge itself relies on read_only and idempotent: such a call may be
-// run again after a replica was lost.
+// ToolAnnotations are hints. The edge relies on read_only and idempotent: it may repeat a call of such a tool
+// after a replica was lost.
 type ToolAnnotations struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `title`; empty: none.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// Changes nothing. Absent: false. MCP: `readOnlyHint`.
+	// The tool changes nothing. Absent: false. MCP: `readOnlyHint`.
 	ReadOnly *bool `protobuf:"varint,2,opt,name=read_only,json=readOnly,proto3,oneof" json:"read_only,omitempty"`
-	// May destroy. Absent: true. MCP: `destructiveHint`.
+	// The tool may delete or overwrite something. Absent: true. MCP: `destructiveHint`.
 	Destructive *bool `protobuf:"varint,3,opt,name=destructive,proto3,oneof" json:"destructive,omitempty"`
-	// The same call again changes nothing more. Absent: false. MCP: `idempotentHint`.
+	// A repeated call with the same arguments has no further effect. Absent: false. MCP: `idempotentHint`.
 	Idempotent *bool `protobuf:"varint,4,opt,name=idempotent,proto3,oneof" json:"idempotent,omitempty"`
-	// Reaches beyond a closed world. Absent: true. MCP: `openWorldHint`.
+	// The tool interacts with an open set of external systems, such as the web. Absent: true. MCP: `openWorldHint`.
 	OpenWorld     *bool `protobuf:"varint,5,opt,name=open_world,json=openWorld,proto3,oneof" json:"open_world,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

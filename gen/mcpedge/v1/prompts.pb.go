@@ -24,9 +24,9 @@ const (
 // Prompt describes a prompt. MCP: `Prompt`.
 type Prompt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Programmatic name; the edge may put a prefix before it. MCP: `name`.
+	// Programmatic name; the edge may prepend a prefix. MCP: `name`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.
+	// Display name; empty: `name`. MCP: `title`, 2025-06-18 and later.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// For people; empty: none. MCP: `description`.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
@@ -112,7 +112,7 @@ func (x *Prompt) GetMetaJson() string {
 	return ""
 }
 
-// PromptArgument is one argument, always a string. MCP: `PromptArgument`.
+// PromptArgument is one argument of a prompt, which is a string. MCP: `PromptArgument`.
 type PromptArgument struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `name`.
@@ -121,7 +121,7 @@ type PromptArgument struct {
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// MCP: `description`.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// The edge refuses a request without it. MCP: `required`.
+	// The edge refuses requests without the argument. MCP: `required`.
 	Required      bool `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -188,11 +188,11 @@ func (x *PromptArgument) GetRequired() bool {
 // ListPromptsRequest asks for one page.
 type ListPromptsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	// The caller; absent if the edge reads the list for all callers. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// At most so many; 0: the backend's choice.
+	// The most entries of the page; 0: the backend chooses.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -252,11 +252,11 @@ func (x *ListPromptsRequest) GetPageSize() int32 {
 // ListPromptsResponse is one page.
 type ListPromptsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them.
+	// In the order in which clients see them.
 	Prompts []*Prompt `protobuf:"bytes,1,rep,name=prompts,proto3" json:"prompts,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	// Absent: ttl 0, public for the edge's own cache and private for clients.
 	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -320,11 +320,11 @@ type GetPromptRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// MCP: `arguments`.
 	Arguments map[string]string `protobuf:"bytes,2,rep,name=arguments,proto3" json:"arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// About the request.
+	// The context of the request.
 	Context *RequestContext `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
-	// Answers to the questions of the round before.
+	// Answers to the requests of the previous round.
 	InputResponses []*InputResponse `protobuf:"bytes,4,rep,name=input_responses,json=inputResponses,proto3" json:"input_responses,omitempty"`
-	// The state of the round before, verbatim.
+	// The state of the previous round, unchanged.
 	State         []byte `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -533,7 +533,7 @@ func (*GetPromptResponse_InputRequired) isGetPromptResponse_Message() {}
 
 func (*GetPromptResponse_Failure) isGetPromptResponse_Message() {}
 
-// GetPromptResult is the prompt, filled in. MCP: `GetPromptResult`.
+// GetPromptResult is the prompt with its arguments inserted. MCP: `GetPromptResult`.
 type GetPromptResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty: none. MCP: `description`.
@@ -597,7 +597,7 @@ func (x *GetPromptResult) GetMetaJson() string {
 	return ""
 }
 
-// PromptMessage is one turn. MCP: `PromptMessage`.
+// PromptMessage is one message of a prompt. MCP: `PromptMessage`.
 type PromptMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `role`.
@@ -659,11 +659,11 @@ type CompletePromptRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// MCP: `argument.name`.
 	ArgumentName string `protobuf:"bytes,2,opt,name=argument_name,json=argumentName,proto3" json:"argument_name,omitempty"`
-	// What was typed so far. MCP: `argument.value`.
+	// The text typed so far. MCP: `argument.value`.
 	ArgumentValue string `protobuf:"bytes,3,opt,name=argument_value,json=argumentValue,proto3" json:"argument_value,omitempty"`
 	// Arguments already chosen. MCP: `context.arguments`, 2025-06-18 and later.
 	ContextArguments map[string]string `protobuf:"bytes,4,rep,name=context_arguments,json=contextArguments,proto3" json:"context_arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// About the request.
+	// The context of the request.
 	Context       *RequestContext `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -737,11 +737,11 @@ func (x *CompletePromptRequest) GetContext() *RequestContext {
 // CompletePromptResponse suggests values.
 type CompletePromptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Best first; beyond 100 the edge truncates. MCP: `completion.values`.
+	// Best first; the edge drops those after the first 100. MCP: `completion.values`.
 	Values []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
-	// How many there are in all. Absent: unknown. MCP: `completion.total`.
+	// The number of all suggestions. Absent: unknown. MCP: `completion.total`.
 	Total *int32 `protobuf:"varint,2,opt,name=total,proto3,oneof" json:"total,omitempty"`
-	// There are more than these. MCP: `completion.hasMore`.
+	// There are more suggestions. MCP: `completion.hasMore`.
 	HasMore       bool `protobuf:"varint,3,opt,name=has_more,json=hasMore,proto3" json:"has_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -801,7 +801,7 @@ func (x *CompletePromptResponse) GetHasMore() bool {
 // WatchPromptsRequest opens the feed.
 type WatchPromptsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself.
+	// The caller; absent if the edge watches for all callers.
 	Principal     *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -918,12 +918,12 @@ type isWatchPromptsResponse_Event interface {
 }
 
 type WatchPromptsResponse_Started struct {
-	// First: from now on nothing is missed.
+	// The first event: the feed reports every later change.
 	Started *WatchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type WatchPromptsResponse_Changed struct {
-	// List again.
+	// The list has changed: read it again.
 	Changed *ListChanged `protobuf:"bytes,2,opt,name=changed,proto3,oneof"`
 }
 

@@ -31,15 +31,15 @@ const (
 //
 // PromptService serves prompts.
 type PromptServiceClient interface {
-	// ListPrompts lists the prompts, in a stable order, paged by count and by bytes.
+	// ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes.
 	ListPrompts(ctx context.Context, in *ListPromptsRequest, opts ...grpc.CallOption) (*ListPromptsResponse, error)
 	// GetPrompt streams any number of events, then exactly one outcome, then ends.
 	GetPrompt(ctx context.Context, in *GetPromptRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetPromptResponse], error)
 	// CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions.
 	CompletePrompt(ctx context.Context, in *CompletePromptRequest, opts ...grpc.CallOption) (*CompletePromptResponse, error)
-	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+	// WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
 	WatchPrompts(ctx context.Context, in *WatchPromptsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchPromptsResponse], error)
 }
 
@@ -115,15 +115,15 @@ type PromptService_WatchPromptsClient = grpc.ServerStreamingClient[WatchPromptsR
 //
 // PromptService serves prompts.
 type PromptServiceServer interface {
-	// ListPrompts lists the prompts, in a stable order, paged by count and by bytes.
+	// ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes.
 	ListPrompts(context.Context, *ListPromptsRequest) (*ListPromptsResponse, error)
 	// GetPrompt streams any number of events, then exactly one outcome, then ends.
 	GetPrompt(*GetPromptRequest, grpc.ServerStreamingServer[GetPromptResponse]) error
 	// CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions.
 	CompletePrompt(context.Context, *CompletePromptRequest) (*CompletePromptResponse, error)
-	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+	// WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
 	WatchPrompts(*WatchPromptsRequest, grpc.ServerStreamingServer[WatchPromptsResponse]) error
 	mustEmbedUnimplementedPromptServiceServer()
 }

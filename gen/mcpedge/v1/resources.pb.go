@@ -21,18 +21,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ResourceTemplate describes resources by a URI template. MCP: `ResourceTemplate`.
+// ResourceTemplate describes a set of resources by a URI template. MCP: `ResourceTemplate`.
 type ResourceTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// RFC 6570. Required. MCP: `uriTemplate`.
 	UriTemplate string `protobuf:"bytes,1,opt,name=uri_template,json=uriTemplate,proto3" json:"uri_template,omitempty"`
 	// Programmatic name. Required. MCP: `name`.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.
+	// Display name; empty: `name`. MCP: `title`, 2025-06-18 and later.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	// For people and models; empty: none. MCP: `description`.
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
-	// Of all its resources; empty: varies or unknown. MCP: `mimeType`.
+	// The MIME type of all its resources; empty: unknown, or not the same for all. MCP: `mimeType`.
 	MimeType string `protobuf:"bytes,5,opt,name=mime_type,json=mimeType,proto3" json:"mime_type,omitempty"`
 	// MCP: `annotations`.
 	Annotations *Annotations `protobuf:"bytes,6,opt,name=annotations,proto3" json:"annotations,omitempty"`
@@ -133,11 +133,11 @@ func (x *ResourceTemplate) GetMetaJson() string {
 // ListResourcesRequest asks for one page.
 type ListResourcesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	// The caller; absent if the edge reads the list for all callers. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// At most so many; 0: the backend's choice.
+	// The most entries of the page; 0: the backend chooses.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,12 +197,12 @@ func (x *ListResourcesRequest) GetPageSize() int32 {
 // ListResourcesResponse is one page.
 type ListResourcesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from
-	// those of other backends: a scheme or an authority of one's own makes sure.
+	// In the order in which clients see them. The edge does not prefix URIs, so they must differ from those of
+	// other backends. Use a scheme or an authority that no other backend uses.
 	Resources []*Resource `protobuf:"bytes,1,rep,name=resources,proto3" json:"resources,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	// Absent: ttl 0, public for the edge's own cache and private for clients.
 	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -262,11 +262,11 @@ func (x *ListResourcesResponse) GetCache() *CacheHint {
 // ListResourceTemplatesRequest asks for one page.
 type ListResourceTemplatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	// The caller; absent if the edge reads the list for all callers. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// At most so many; 0: the backend's choice.
+	// The most entries of the page; 0: the backend chooses.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -326,11 +326,11 @@ func (x *ListResourceTemplatesRequest) GetPageSize() int32 {
 // ListResourceTemplatesResponse is one page.
 type ListResourceTemplatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them.
+	// In the order in which clients see them.
 	ResourceTemplates []*ResourceTemplate `protobuf:"bytes,1,rep,name=resource_templates,json=resourceTemplates,proto3" json:"resource_templates,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	// Absent: ttl 0, public for the edge's own cache and private for clients.
 	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -392,11 +392,11 @@ type ReadResourceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absolute URI. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// About the request.
+	// The context of the request.
 	Context *RequestContext `protobuf:"bytes,2,opt,name=context,proto3" json:"context,omitempty"`
-	// Answers to the questions of the round before.
+	// Answers to the requests of the previous round.
 	InputResponses []*InputResponse `protobuf:"bytes,3,rep,name=input_responses,json=inputResponses,proto3" json:"input_responses,omitempty"`
-	// The state of the round before, verbatim.
+	// The state of the previous round, unchanged.
 	State         []byte `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -598,10 +598,10 @@ func (*ReadResourceResponse_InputRequired) isReadResourceResponse_Message() {}
 
 func (*ReadResourceResponse_Failure) isReadResourceResponse_Message() {}
 
-// ReadResourceResult is what was read. MCP: `ReadResourceResult`.
+// ReadResourceResult is the contents of a resource. MCP: `ReadResourceResult`.
 type ReadResourceResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At least one; an unknown URI is Failure NOT_FOUND, never an empty list. MCP: `contents`.
+	// At least one. For an unknown URI return Failure NOT_FOUND instead of an empty list. MCP: `contents`.
 	Contents []*ResourceContents `protobuf:"bytes,1,rep,name=contents,proto3" json:"contents,omitempty"`
 	// Absent: ttl 0, private. MCP: `ttlMs`, `cacheScope`.
 	Cache *CacheHint `protobuf:"bytes,2,opt,name=cache,proto3" json:"cache,omitempty"`
@@ -665,15 +665,15 @@ func (x *ReadResourceResult) GetMetaJson() string {
 // CompleteResourceTemplateRequest asks for values of one variable.
 type CompleteResourceTemplateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As listed. MCP: `ref.uri`.
+	// The template, as listed. MCP: `ref.uri`.
 	UriTemplate string `protobuf:"bytes,1,opt,name=uri_template,json=uriTemplate,proto3" json:"uri_template,omitempty"`
 	// The variable. MCP: `argument.name`.
 	ArgumentName string `protobuf:"bytes,2,opt,name=argument_name,json=argumentName,proto3" json:"argument_name,omitempty"`
-	// What was typed so far. MCP: `argument.value`.
+	// The text typed so far. MCP: `argument.value`.
 	ArgumentValue string `protobuf:"bytes,3,opt,name=argument_value,json=argumentValue,proto3" json:"argument_value,omitempty"`
 	// Variables already chosen. MCP: `context.arguments`, 2025-06-18 and later.
 	ContextArguments map[string]string `protobuf:"bytes,4,rep,name=context_arguments,json=contextArguments,proto3" json:"context_arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// About the request.
+	// The context of the request.
 	Context       *RequestContext `protobuf:"bytes,5,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -747,11 +747,11 @@ func (x *CompleteResourceTemplateRequest) GetContext() *RequestContext {
 // CompleteResourceTemplateResponse suggests values.
 type CompleteResourceTemplateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Best first; beyond 100 the edge truncates. MCP: `completion.values`.
+	// Best first; the edge drops those after the first 100. MCP: `completion.values`.
 	Values []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
-	// How many there are in all. Absent: unknown. MCP: `completion.total`.
+	// The number of all suggestions. Absent: unknown. MCP: `completion.total`.
 	Total *int32 `protobuf:"varint,2,opt,name=total,proto3,oneof" json:"total,omitempty"`
-	// There are more than these. MCP: `completion.hasMore`.
+	// There are more suggestions. MCP: `completion.hasMore`.
 	HasMore       bool `protobuf:"varint,3,opt,name=has_more,json=hasMore,proto3" json:"has_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -811,7 +811,7 @@ func (x *CompleteResourceTemplateResponse) GetHasMore() bool {
 // WatchResourcesRequest opens the feed of the lists.
 type WatchResourcesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself.
+	// The caller; absent if the edge watches for all callers.
 	Principal     *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -928,12 +928,12 @@ type isWatchResourcesResponse_Event interface {
 }
 
 type WatchResourcesResponse_Started struct {
-	// First: from now on nothing is missed.
+	// The first event: the feed reports every later change.
 	Started *WatchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type WatchResourcesResponse_Changed struct {
-	// List again, resources and templates.
+	// A list has changed: read the resources and templates again.
 	Changed *ListChanged `protobuf:"bytes,2,opt,name=changed,proto3,oneof"`
 }
 
@@ -944,9 +944,9 @@ func (*WatchResourcesResponse_Changed) isWatchResourcesResponse_Event() {}
 // WatchResourceRequest opens the feed of one resource.
 type WatchResourceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absolute URI, of a resource or of a parent of resources.
+	// Absolute URI of a resource, or of a parent of resources.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// Who is calling; absent when the edge asks for all.
+	// The caller; absent if the edge watches for all callers.
 	Principal     *Principal `protobuf:"bytes,2,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1070,12 +1070,12 @@ type isWatchResourceResponse_Event interface {
 }
 
 type WatchResourceResponse_Started struct {
-	// First: from now on nothing is missed.
+	// The first event: the feed reports every later change.
 	Started *WatchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type WatchResourceResponse_Updated struct {
-	// Read again.
+	// The resource has changed: read it again.
 	Updated *ResourceUpdated `protobuf:"bytes,2,opt,name=updated,proto3,oneof"`
 }
 
@@ -1083,10 +1083,10 @@ func (*WatchResourceResponse_Started) isWatchResourceResponse_Event() {}
 
 func (*WatchResourceResponse_Updated) isWatchResourceResponse_Event() {}
 
-// ResourceUpdated: a resource changed. MCP: notifications/resources/updated.
+// ResourceUpdated means that a resource has changed. MCP: notifications/resources/updated.
 type ResourceUpdated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The resource that changed: the watched one or one below it. Empty: the watched one. MCP: `uri`.
+	// The resource that has changed: the watched one or one below it. Empty: the watched one. MCP: `uri`.
 	Uri           string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1129,19 +1129,19 @@ func (x *ResourceUpdated) GetUri() string {
 	return ""
 }
 
-// Skill is a directory of files that tells an agent how to do something (agentskills.io). Its files are read as resources.
+// Skill is a directory with instructions and files for agents (agentskills.io). Its files are read as resources.
 // MCP: `Skill` of the extension io.modelcontextprotocol/skills, 2026-07-28 and later.
 type Skill struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// URI of its SKILL.md: absolute, such as skill://acme/refunds/SKILL.md; the segment before the last is the skill's name.
+	// Absolute URI of its SKILL.md, such as skill://acme/refunds/SKILL.md; the segment before the last is the name of the skill.
 	// Required. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// The YAML front matter of SKILL.md as a JSON object, all of it, with `name` and `description`. Required. MCP: `frontmatter`.
+	// The whole YAML front matter of SKILL.md as a JSON object, with `name` and `description`. Required. MCP: `frontmatter`.
 	FrontmatterJson string `protobuf:"bytes,2,opt,name=frontmatter_json,json=frontmatterJson,proto3" json:"frontmatter_json,omitempty"`
-	// All files, SKILL.md and those of nested skills included, each once; clients refuse a file that is not as it is said
-	// here. At most 512 with 16 MiB together, which every client takes. Empty when dynamic. MCP: `resources`.
+	// All files, each once, including SKILL.md and the files of nested skills. Clients refuse a file that differs from its entry
+	// here. At most 512 files of 16 MiB in total, which every client must accept. Empty if dynamic is true. MCP: `resources`.
 	Files []*SkillFile `protobuf:"bytes,3,rep,name=files,proto3" json:"files,omitempty"`
-	// What the files hold is made on demand, so that it has no digests. MCP: `resources` is "dynamic".
+	// The contents of the files are generated on demand, and have no digests. MCP: `resources` is "dynamic".
 	Dynamic       bool `protobuf:"varint,4,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1208,11 +1208,11 @@ func (x *Skill) GetDynamic() bool {
 // SkillFile is one file of a skill. MCP: `SkillResource`.
 type SkillFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Below the directory of SKILL.md. Required. MCP: `uri`.
+	// URI of the file, below the directory of SKILL.md. Required. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// SHA-256 of the file's bytes: 32 bytes. MCP: `digest`.
+	// SHA-256 of the contents, 32 bytes. MCP: `digest`.
 	Sha256 []byte `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
-	// How many bytes those are, 0 or more. MCP: `size`.
+	// Size of the contents in bytes. MCP: `size`.
 	Size          int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1272,11 +1272,11 @@ func (x *SkillFile) GetSize() int64 {
 // ListSkillsRequest asks for one page.
 type ListSkillsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	// The caller; absent if the edge reads the list for all callers. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// At most so many; 0: the backend's choice.
+	// The most entries of the page; 0: the backend chooses.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1336,12 +1336,12 @@ func (x *ListSkillsRequest) GetPageSize() int32 {
 // ListSkillsResponse is one page.
 type ListSkillsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from those of other
+	// In the order in which clients see them. The edge does not prefix URIs, so they must differ from those of other
 	// backends. MCP: `skills`.
 	Skills []*Skill `protobuf:"bytes,1,rep,name=skills,proto3" json:"skills,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	// Absent: ttl 0, public for the edge's own cache and private for clients.
 	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1401,9 +1401,9 @@ func (x *ListSkillsResponse) GetCache() *CacheHint {
 // GetSkillRequest asks for one skill.
 type GetSkillRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of its SKILL.md. MCP: `uri`.
+	// URI of its SKILL.md. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// About the request.
+	// The context of the request.
 	Context       *RequestContext `protobuf:"bytes,2,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1511,12 +1511,12 @@ func (x *GetSkillResponse) GetCache() *CacheHint {
 // ListResourceDirectoryRequest asks for one page of a directory.
 type ListResourceDirectoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Of the directory, without a slash at its end. MCP: `uri`.
+	// URI of the directory, without a trailing slash. MCP: `uri`.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	// MCP: `cursor`.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// About the request.
+	// The context of the request.
 	Context       *RequestContext `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -36,26 +36,27 @@ const (
 //
 // ResourceService serves resources and resource templates.
 type ResourceServiceClient interface {
-	// ListResources lists what is known by URI, in a stable order, paged by count and by bytes.
+	// ListResources lists the resources in a stable order, in pages that are limited by count and by bytes.
 	ListResources(ctx context.Context, in *ListResourcesRequest, opts ...grpc.CallOption) (*ListResourcesResponse, error)
-	// ListResourceTemplates lists the templates, in a stable order, paged.
+	// ListResourceTemplates lists the templates in a stable order, in pages.
 	ListResourceTemplates(ctx context.Context, in *ListResourceTemplatesRequest, opts ...grpc.CallOption) (*ListResourceTemplatesResponse, error)
 	// ReadResource streams any number of events, then exactly one outcome, then ends.
 	ReadResource(ctx context.Context, in *ReadResourceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ReadResourceResponse], error)
 	// CompleteResourceTemplate suggests values for a variable of a template.
 	// UNIMPLEMENTED: no suggestions.
 	CompleteResourceTemplate(ctx context.Context, in *CompleteResourceTemplateRequest, opts ...grpc.CallOption) (*CompleteResourceTemplateResponse, error)
-	// WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+	// WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
 	WatchResources(ctx context.Context, in *WatchResourcesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResourcesResponse], error)
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-	// A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+	// An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
 	WatchResource(ctx context.Context, in *WatchResourceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResourceResponse], error)
-	// ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-	// tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+	// ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+	// WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+	// io.modelcontextprotocol/skills.
 	ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error)
-	// GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+	// GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
 	// MCP: skills/get of the same extension.
 	GetSkill(ctx context.Context, in *GetSkillRequest, opts ...grpc.CallOption) (*GetSkillResponse, error)
 	// ListResourceDirectory lists the direct children of a directory. NOT_FOUND: the URI is no directory.
@@ -194,26 +195,27 @@ func (c *resourceServiceClient) ListResourceDirectory(ctx context.Context, in *L
 //
 // ResourceService serves resources and resource templates.
 type ResourceServiceServer interface {
-	// ListResources lists what is known by URI, in a stable order, paged by count and by bytes.
+	// ListResources lists the resources in a stable order, in pages that are limited by count and by bytes.
 	ListResources(context.Context, *ListResourcesRequest) (*ListResourcesResponse, error)
-	// ListResourceTemplates lists the templates, in a stable order, paged.
+	// ListResourceTemplates lists the templates in a stable order, in pages.
 	ListResourceTemplates(context.Context, *ListResourceTemplatesRequest) (*ListResourceTemplatesResponse, error)
 	// ReadResource streams any number of events, then exactly one outcome, then ends.
 	ReadResource(*ReadResourceRequest, grpc.ServerStreamingServer[ReadResourceResponse]) error
 	// CompleteResourceTemplate suggests values for a variable of a template.
 	// UNIMPLEMENTED: no suggestions.
 	CompleteResourceTemplate(context.Context, *CompleteResourceTemplateRequest) (*CompleteResourceTemplateResponse, error)
-	// WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+	// WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
 	WatchResources(*WatchResourcesRequest, grpc.ServerStreamingServer[WatchResourcesResponse]) error
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-	// A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+	// An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
 	WatchResource(*WatchResourceRequest, grpc.ServerStreamingServer[WatchResourceResponse]) error
-	// ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-	// tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+	// ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+	// WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+	// io.modelcontextprotocol/skills.
 	ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error)
-	// GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+	// GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
 	// MCP: skills/get of the same extension.
 	GetSkill(context.Context, *GetSkillRequest) (*GetSkillResponse, error)
 	// ListResourceDirectory lists the direct children of a directory. NOT_FOUND: the URI is no directory.

@@ -24,11 +24,11 @@ const (
 // ListToolsRequest asks for one page.
 type ListToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	// The caller; absent if the edge reads the list for all callers. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// At most so many; 0: the backend's choice.
+	// The most entries of the page; 0: the backend chooses.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -88,11 +88,11 @@ func (x *ListToolsRequest) GetPageSize() int32 {
 // ListToolsResponse is one page.
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them.
+	// In the order in which clients see them.
 	Tools []*Tool `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	// Absent: ttl 0, public for the edge's own cache and private for clients.
 	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -154,13 +154,13 @@ type CallToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's own name, without the edge's prefix.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// A JSON object, already valid by the tool's input schema; empty: no arguments. MCP: `arguments`.
+	// A JSON object that is valid by the tool's input schema; empty: no arguments. MCP: `arguments`.
 	ArgumentsJson string `protobuf:"bytes,2,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// About the request.
+	// The context of the request.
 	Context *RequestContext `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
-	// Answers to the questions of the round before; empty in the first round, unless the client volunteers them.
+	// Answers to the requests of the previous round. In the first round empty, unless the client sends some in advance.
 	InputResponses []*InputResponse `protobuf:"bytes,4,rep,name=input_responses,json=inputResponses,proto3" json:"input_responses,omitempty"`
-	// The state of the round before, verbatim.
+	// The state of the previous round, unchanged.
 	State         []byte `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -403,14 +403,14 @@ func (*CallToolResponse_Defer) isCallToolResponse_Message() {}
 
 func (*CallToolResponse_Checkpoint) isCallToolResponse_Message() {}
 
-// CancelCallRequest names the call.
+// CancelCallRequest identifies the call.
 type CancelCallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's own name, without the edge's prefix.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// About the request; the call_id is that of the cancelled call.
+	// The context of the request, with the call_id of the cancelled call.
 	Context *RequestContext `protobuf:"bytes,2,opt,name=context,proto3" json:"context,omitempty"`
-	// The state of the last round, verbatim.
+	// The state of the last round, unchanged.
 	State         []byte `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -467,7 +467,7 @@ func (x *CancelCallRequest) GetState() []byte {
 	return nil
 }
 
-// CancelCallResponse says nothing.
+// CancelCallResponse is empty.
 type CancelCallResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -504,8 +504,8 @@ func (*CancelCallResponse) Descriptor() ([]byte, []int) {
 	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{5}
 }
 
-// Defer makes the call a task now, where it may become one (TaskSupport) and is none yet; else it says nothing. Send it only where
-// RequestContext.task is present: an edge that does not know the message takes it for a broken contract.
+// Defer makes the call a task at once if it may become one (TaskSupport) and is not yet one; otherwise it has no effect. Send it only if
+// RequestContext.task is present: to an edge that does not know the message it is a contract error.
 type Defer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -542,12 +542,13 @@ func (*Defer) Descriptor() ([]byte, []int) {
 	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{6}
 }
 
-// Checkpoint says that the round, should its replica be lost, may be run again from here: with this state, and without
-// the answers that it began with. How often it was lost is counted anew. It matters where the call has a record: a task has, and a call of a session whose
-// client has a stream. Send it only where RequestContext.checkpoints is true: an edge that does not know the message takes it for a broken contract.
+// Checkpoint allows the edge to repeat the round from here if its replica is lost: with this state, and without the answers with which
+// the round began. It resets the count of attempts. It has an effect only if the call has a record, which is so for tasks, and for
+// calls of sessions that have a stream. Send it only if RequestContext.checkpoints is true: to an edge that does not know the
+// message it is a contract error.
 type Checkpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The handler's own memory; at most 64 KiB.
+	// Data of the handler; at most 64 KiB.
 	State         []byte `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -590,14 +591,14 @@ func (x *Checkpoint) GetState() []byte {
 	return nil
 }
 
-// CallToolResult is what the tool gives. MCP: `CallToolResult`.
+// CallToolResult is the result of a tool. MCP: `CallToolResult`.
 type CallToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// MCP: `content`. Empty with structured content: the edge adds its serialization as text.
+	// If it is empty and there is structured content, the edge adds the structured content as text. MCP: `content`.
 	Content []*ContentBlock `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
-	// Any JSON value, valid by the tool's output schema; empty: none. MCP: `structuredContent`, 2025-06-18 and later.
+	// Any JSON value that is valid by the tool's output schema; empty: none. MCP: `structuredContent`, 2025-06-18 and later.
 	StructuredContentJson string `protobuf:"bytes,2,opt,name=structured_content_json,json=structuredContentJson,proto3" json:"structured_content_json,omitempty"`
-	// The tool failed in a way the model should see. MCP: `isError`.
+	// The tool failed with an error that the model should see. MCP: `isError`.
 	IsError bool `protobuf:"varint,3,opt,name=is_error,json=isError,proto3" json:"is_error,omitempty"`
 	// MCP: `_meta`, a JSON object; empty: none.
 	MetaJson      string `protobuf:"bytes,4,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
@@ -666,7 +667,7 @@ func (x *CallToolResult) GetMetaJson() string {
 // WatchToolsRequest opens the feed.
 type WatchToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is calling; absent when the edge asks for itself.
+	// The caller; absent if the edge watches for all callers.
 	Principal     *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -783,12 +784,12 @@ type isWatchToolsResponse_Event interface {
 }
 
 type WatchToolsResponse_Started struct {
-	// First: from now on nothing is missed.
+	// The first event: the feed reports every later change.
 	Started *WatchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
 type WatchToolsResponse_Changed struct {
-	// List again.
+	// The list has changed: read it again.
 	Changed *ListChanged `protobuf:"bytes,2,opt,name=changed,proto3,oneof"`
 }
 
@@ -796,7 +797,7 @@ func (*WatchToolsResponse_Started) isWatchToolsResponse_Event() {}
 
 func (*WatchToolsResponse_Changed) isWatchToolsResponse_Event() {}
 
-// WatchStarted opens a change feed: whatever changes after it is reported.
+// WatchStarted begins a change feed, which reports every later change.
 type WatchStarted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -833,7 +834,7 @@ func (*WatchStarted) Descriptor() ([]byte, []int) {
 	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{11}
 }
 
-// ListChanged: the list would answer differently.
+// ListChanged means that the list has changed.
 type ListChanged struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -31,20 +31,21 @@ const (
 //
 // ToolService serves tools.
 //
-// The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+// gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
 type ToolServiceClient interface {
-	// ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page).
+	// ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB).
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolResponse], error)
-	// CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-	// its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-	// It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-	// UNIMPLEMENTED: there is nothing to end.
+	// CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+	// between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+	// on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+	// missing, and it may follow a cancelled RPC.
+	// UNIMPLEMENTED: the backend has no jobs.
 	CancelCall(ctx context.Context, in *CancelCallRequest, opts ...grpc.CallOption) (*CancelCallResponse, error)
-	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+	// WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
 	WatchTools(ctx context.Context, in *WatchToolsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchToolsResponse], error)
 }
 
@@ -120,20 +121,21 @@ type ToolService_WatchToolsClient = grpc.ServerStreamingClient[WatchToolsRespons
 //
 // ToolService serves tools.
 //
-// The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+// gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
 type ToolServiceServer interface {
-	// ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page).
+	// ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB).
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolResponse]) error
-	// CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-	// its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-	// It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-	// UNIMPLEMENTED: there is nothing to end.
+	// CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+	// between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+	// on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+	// missing, and it may follow a cancelled RPC.
+	// UNIMPLEMENTED: the backend has no jobs.
 	CancelCall(context.Context, *CancelCallRequest) (*CancelCallResponse, error)
-	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-	// stays open until the caller leaves.
-	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+	// WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+	// stays open until the caller cancels it.
+	// UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
 	WatchTools(*WatchToolsRequest, grpc.ServerStreamingServer[WatchToolsResponse]) error
 	mustEmbedUnimplementedToolServiceServer()
 }

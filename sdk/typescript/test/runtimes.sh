@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tests with the lowest runtime that package.json names, and with the newest one that is maintained for long: their programs, from
-# packages. Where there are none for this machine it says so, and goes on.
+# packages. Where there are none for this machine, it prints that and continues.
 set -eu
 cd "$(dirname "$0")/.."
 package=node-$(node -p '`${process.platform}-${process.arch}`')

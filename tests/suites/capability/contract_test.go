@@ -143,7 +143,7 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 }
 
-// A round that was lost goes on from its checkpoint; to an edge that takes none, none is sent.
+// A lost round continues from its checkpoint. No checkpoint is sent to an edge that does not accept them.
 func TestCheckpoints(t *testing.T) {
 	tools := pb.NewToolServiceClient(dial(t))
 	ctx, lose := context.WithCancel(limit(t))

@@ -24,9 +24,9 @@ const (
 
 type ListApprovalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most tasks to look at for the page, 1 to 1000; 0: 100.
+	// The most tasks that are examined for the page, 1 to 1000; 0: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -78,9 +78,9 @@ func (x *ListApprovalsRequest) GetPageToken() string {
 
 type ListApprovalsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The calls that wait. A page may be short or empty and not the last.
+	// The waiting calls. A page may be short or empty without being the last.
 	Approvals []*Approval `protobuf:"bytes,1,rep,name=approvals,proto3" json:"approvals,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -177,7 +177,7 @@ func (x *GetApprovalRequest) GetId() string {
 
 type GetApprovalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call that waits.
+	// The waiting call.
 	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -267,7 +267,7 @@ func (x *GrantApprovalRequest) GetId() string {
 
 type GrantApprovalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call, which is decided on again. It waits again if further approvals are required of others.
+	// The approved call. It waits again if further approvals are required.
 	Approval      *Approval `protobuf:"bytes,1,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -314,7 +314,7 @@ type RefuseApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Why, for the requester and the audit, up to 1,024 bytes.
+	// The reason, for the requester and the audit, up to 1,024 bytes.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -414,19 +414,19 @@ type Approval struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the call's task.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The names of the approvals that it waits for.
+	// The names of the approvals for which the call waits.
 	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
 	// The tool, with its backend's prefix, and the configured name of the backend.
 	Tool    string `protobuf:"bytes,3,opt,name=tool,proto3" json:"tool,omitempty"`
 	Backend string `protobuf:"bytes,4,opt,name=backend,proto3" json:"backend,omitempty"`
 	// The set in which the call was made; empty: none.
 	Set string `protobuf:"bytes,5,opt,name=set,proto3" json:"set,omitempty"`
-	// Who made the call.
+	// The caller that made the call.
 	Requester *Principal `protobuf:"bytes,6,opt,name=requester,proto3" json:"requester,omitempty"`
-	// What is to be approved: the messages of the approvals, and an excerpt of the arguments as the client sent them, quoted as JSON, without
-	// the secrets that redact finds in records of the audit.
+	// What is to be approved: the messages of the approvals, and an excerpt of the arguments as the client sent them, quoted as JSON.
+	// Secrets are redacted as in records of the audit.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	// When it began to wait, and until when it does.
+	// When the call began to wait, and when its approval expires.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -29,17 +29,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApprovalService is the calls that wait for the approval of another person: those of this replica when its state is in memory, of all replicas
-// when they share one. It needs the scope of approvers, admin.auth.approve-scope, in place of that of operators.
+// ApprovalService manages the calls that wait for the approval of another person: those of this replica if its state is in memory, those of
+// all replicas if they share one. It requires the scope of approvers, admin.auth.approve-scope, instead of that of operators.
 type ApprovalServiceClient interface {
-	// Lists the calls that wait, in no order. One that begins or ends to wait meanwhile may be missing.
+	// Lists the waiting calls, in no order. A call that begins or ends to wait meanwhile may be missing.
 	ListApprovals(ctx context.Context, in *ListApprovalsRequest, opts ...grpc.CallOption) (*ListApprovalsResponse, error)
-	// Shows one call that waits.
+	// Shows one waiting call.
 	GetApproval(ctx context.Context, in *GetApprovalRequest, opts ...grpc.CallOption) (*GetApprovalResponse, error)
-	// Approves a call: it is decided on again, and runs as its requester. The caller must be a person, another one than the requester, and among
-	// the approvers by the policy.
+	// Approves a call: the policy is evaluated again, and the call runs on behalf of its requester. The caller must be a person other than the
+	// requester, and an approver by the policy.
 	GrantApproval(ctx context.Context, in *GrantApprovalRequest, opts ...grpc.CallOption) (*GrantApprovalResponse, error)
-	// Refuses a call, which ends with an error. The caller must be one that may approve it.
+	// Refuses a call, which ends with an error. The caller must be allowed to approve it.
 	RefuseApproval(ctx context.Context, in *RefuseApprovalRequest, opts ...grpc.CallOption) (*RefuseApprovalResponse, error)
 }
 
@@ -95,17 +95,17 @@ func (c *approvalServiceClient) RefuseApproval(ctx context.Context, in *RefuseAp
 // All implementations must embed UnimplementedApprovalServiceServer
 // for forward compatibility.
 //
-// ApprovalService is the calls that wait for the approval of another person: those of this replica when its state is in memory, of all replicas
-// when they share one. It needs the scope of approvers, admin.auth.approve-scope, in place of that of operators.
+// ApprovalService manages the calls that wait for the approval of another person: those of this replica if its state is in memory, those of
+// all replicas if they share one. It requires the scope of approvers, admin.auth.approve-scope, instead of that of operators.
 type ApprovalServiceServer interface {
-	// Lists the calls that wait, in no order. One that begins or ends to wait meanwhile may be missing.
+	// Lists the waiting calls, in no order. A call that begins or ends to wait meanwhile may be missing.
 	ListApprovals(context.Context, *ListApprovalsRequest) (*ListApprovalsResponse, error)
-	// Shows one call that waits.
+	// Shows one waiting call.
 	GetApproval(context.Context, *GetApprovalRequest) (*GetApprovalResponse, error)
-	// Approves a call: it is decided on again, and runs as its requester. The caller must be a person, another one than the requester, and among
-	// the approvers by the policy.
+	// Approves a call: the policy is evaluated again, and the call runs on behalf of its requester. The caller must be a person other than the
+	// requester, and an approver by the policy.
 	GrantApproval(context.Context, *GrantApprovalRequest) (*GrantApprovalResponse, error)
-	// Refuses a call, which ends with an error. The caller must be one that may approve it.
+	// Refuses a call, which ends with an error. The caller must be allowed to approve it.
 	RefuseApproval(context.Context, *RefuseApprovalRequest) (*RefuseApprovalResponse, error)
 	mustEmbedUnimplementedApprovalServiceServer()
 }

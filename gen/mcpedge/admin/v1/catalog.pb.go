@@ -24,7 +24,7 @@ const (
 
 type ListToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -71,7 +71,7 @@ type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP's Tool objects.
 	Tools []*structpb.Struct `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -217,9 +217,9 @@ type CallToolRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The arguments, an object that the tool's input schema describes; absent: {}.
 	Arguments *structpb.Struct `protobuf:"bytes,2,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	// The rounds before this one; absent in the first.
+	// The state and the answers of the previous round; absent in the first round.
 	Round *Round `protobuf:"bytes,3,opt,name=round,proto3" json:"round,omitempty"`
-	// MCP's ClientCapabilities: what the tool may ask for; absent: everything there is.
+	// MCP's ClientCapabilities: the input that the tool may request; absent: all.
 	ClientCapabilities *structpb.Struct `protobuf:"bytes,4,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -285,7 +285,7 @@ func (x *CallToolRequest) GetClientCapabilities() *structpb.Struct {
 
 type CallToolResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of the call, or of this round of it.
+	// The outcome of the call, or of this round.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -356,12 +356,12 @@ type isCallToolResponse_Outcome interface {
 }
 
 type CallToolResponse_Result struct {
-	// MCP's CallToolResult. A tool that failed in a way that a model can act on has isError in it.
+	// MCP's CallToolResult. It has isError if the tool failed with an error that a model can act on.
 	Result *structpb.Struct `protobuf:"bytes,1,opt,name=result,proto3,oneof"`
 }
 
 type CallToolResponse_InputRequired struct {
-	// The tool asks for input: call again with the answers.
+	// The tool requires input: repeat the call with the answers.
 	InputRequired *InputRequired `protobuf:"bytes,2,opt,name=input_required,json=inputRequired,proto3,oneof"`
 }
 
@@ -369,11 +369,11 @@ func (*CallToolResponse_Result) isCallToolResponse_Outcome() {}
 
 func (*CallToolResponse_InputRequired) isCallToolResponse_Outcome() {}
 
-// Round is what a later round of a call has of the one before.
+// Round continues a call with the state and the answers of the previous round.
 type Round struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The state that came with the requests, unchanged. It is bound to the name and the arguments, and
-	// ends with the call's lifetime.
+	// The state that the previous round returned, unchanged. It is bound to the name and the arguments, and
+	// expires with the call's lifetime.
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	// The answers by the keys of the requests: MCP's ElicitResult, CreateMessageResult or ListRootsResult.
 	Responses     map[string]*structpb.Struct `protobuf:"bytes,2,rep,name=responses,proto3" json:"responses,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -425,12 +425,12 @@ func (x *Round) GetResponses() map[string]*structpb.Struct {
 	return nil
 }
 
-// InputRequired asks for another round.
+// InputRequired requires another round.
 type InputRequired struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is asked; empty: call again as it is, nothing has to be answered.
+	// The requests to answer; empty: repeat the call with the state alone.
 	Requests []*InputRequest `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
-	// Goes back in round.state.
+	// The state for round.state of the next request.
 	State         string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -480,10 +480,10 @@ func (x *InputRequired) GetState() string {
 	return ""
 }
 
-// InputRequest is one thing that is asked.
+// InputRequest is one request for input.
 type InputRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names the answer in round.responses.
+	// Identifies the answer in round.responses.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// elicitation/create, sampling/createMessage or roots/list.
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
@@ -546,7 +546,7 @@ func (x *InputRequest) GetParams() *structpb.Struct {
 
 type ListResourcesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -593,7 +593,7 @@ type ListResourcesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP's Resource objects.
 	Resources []*structpb.Struct `protobuf:"bytes,1,rep,name=resources,proto3" json:"resources,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -645,7 +645,7 @@ func (x *ListResourcesResponse) GetNextPageToken() string {
 
 type ListResourceTemplatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -692,7 +692,7 @@ type ListResourceTemplatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP's ResourceTemplate objects.
 	ResourceTemplates []*structpb.Struct `protobuf:"bytes,1,rep,name=resource_templates,json=resourceTemplates,proto3" json:"resource_templates,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -746,9 +746,9 @@ type ReadResourceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The resource's URI.
 	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
-	// The rounds before this one; absent in the first. In a POST only.
+	// The state and the answers of the previous round; absent in the first round. In a POST only.
 	Round *Round `protobuf:"bytes,2,opt,name=round,proto3" json:"round,omitempty"`
-	// MCP's ClientCapabilities: what the backend may ask for; absent: everything there is. In a POST only.
+	// MCP's ClientCapabilities: the input that the backend may request; absent: all. In a POST only.
 	ClientCapabilities *structpb.Struct `protobuf:"bytes,3,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -807,7 +807,7 @@ func (x *ReadResourceRequest) GetClientCapabilities() *structpb.Struct {
 
 type ReadResourceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of the read, or of this round of it.
+	// The outcome of the read, or of this round.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -883,7 +883,7 @@ type ReadResourceResponse_Result struct {
 }
 
 type ReadResourceResponse_InputRequired struct {
-	// The backend asks for input: read again, by POST, with the answers.
+	// The backend requires input: repeat the read, by POST, with the answers.
 	InputRequired *InputRequired `protobuf:"bytes,2,opt,name=input_required,json=inputRequired,proto3,oneof"`
 }
 
@@ -893,7 +893,7 @@ func (*ReadResourceResponse_InputRequired) isReadResourceResponse_Outcome() {}
 
 type ListPromptsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -940,7 +940,7 @@ type ListPromptsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP's Prompt objects.
 	Prompts []*structpb.Struct `protobuf:"bytes,1,rep,name=prompts,proto3" json:"prompts,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -996,9 +996,9 @@ type GetPromptRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The arguments by name.
 	Arguments map[string]string `protobuf:"bytes,2,rep,name=arguments,proto3" json:"arguments,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// The rounds before this one; absent in the first.
+	// The state and the answers of the previous round; absent in the first round.
 	Round *Round `protobuf:"bytes,3,opt,name=round,proto3" json:"round,omitempty"`
-	// MCP's ClientCapabilities: what the backend may ask for; absent: everything there is.
+	// MCP's ClientCapabilities: the input that the backend may request; absent: all.
 	ClientCapabilities *structpb.Struct `protobuf:"bytes,4,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -1064,7 +1064,7 @@ func (x *GetPromptRequest) GetClientCapabilities() *structpb.Struct {
 
 type GetPromptResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What became of the request, or of this round of it.
+	// The outcome of the request, or of this round.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -1140,7 +1140,7 @@ type GetPromptResponse_Result struct {
 }
 
 type GetPromptResponse_InputRequired struct {
-	// The backend asks for input: get the prompt again with the answers.
+	// The backend requires input: repeat the request with the answers.
 	InputRequired *InputRequired `protobuf:"bytes,2,opt,name=input_required,json=inputRequired,proto3,oneof"`
 }
 
@@ -1148,10 +1148,10 @@ func (*GetPromptResponse_Result) isGetPromptResponse_Outcome() {}
 
 func (*GetPromptResponse_InputRequired) isGetPromptResponse_Outcome() {}
 
-// ErrorDetail is among the details of an error that MCP has a code for.
+// ErrorDetail is a detail of errors for which MCP has a code.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The JSON-RPC code that a client of MCP would see.
+	// The JSON-RPC code that a client of MCP receives.
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	// The error's data; absent: none.
 	Data          *structpb.Value `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
@@ -1205,7 +1205,7 @@ func (x *ErrorDetail) GetData() *structpb.Value {
 
 type ListSkillsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1252,7 +1252,7 @@ type ListSkillsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Skill objects of the extension io.modelcontextprotocol/skills.
 	Skills []*structpb.Struct `protobuf:"bytes,1,rep,name=skills,proto3" json:"skills,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

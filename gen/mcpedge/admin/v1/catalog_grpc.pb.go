@@ -34,11 +34,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CatalogService is what the edge serves to MCP clients, for those that speak REST: the same backends,
-// bounds and checks, under the newest revision of MCP, as the principal `admin`.
+// CatalogService serves the tools, resources, prompts and skills of MCP over REST: with the same backends,
+// limits and checks, under the newest revision of MCP, as the principal `admin`.
 //
-// Objects of MCP are given as that revision has them. Like all JSON in protobuf their numbers are
-// doubles: an integer beyond 2^53 loses digits here.
+// Objects of MCP have the form of that revision. As in all JSON of protobuf, their numbers are
+// doubles: integers above 2^53 lose precision.
 type CatalogServiceClient interface {
 	// Lists the tools.
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
@@ -48,13 +48,13 @@ type CatalogServiceClient interface {
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error)
 	// Lists the resources.
 	ListResources(ctx context.Context, in *ListResourcesRequest, opts ...grpc.CallOption) (*ListResourcesResponse, error)
-	// Lists the templates of resources.
+	// Lists the resource templates.
 	ListResourceTemplates(ctx context.Context, in *ListResourceTemplatesRequest, opts ...grpc.CallOption) (*ListResourceTemplatesResponse, error)
 	// Reads a resource.
 	ReadResource(ctx context.Context, in *ReadResourceRequest, opts ...grpc.CallOption) (*ReadResourceResponse, error)
 	// Lists the prompts.
 	ListPrompts(ctx context.Context, in *ListPromptsRequest, opts ...grpc.CallOption) (*ListPromptsResponse, error)
-	// Gets a prompt, filled in with arguments.
+	// Gets a prompt with its arguments inserted.
 	GetPrompt(ctx context.Context, in *GetPromptRequest, opts ...grpc.CallOption) (*GetPromptResponse, error)
 	// Lists the skills.
 	ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error)
@@ -162,11 +162,11 @@ func (c *catalogServiceClient) ListSkills(ctx context.Context, in *ListSkillsReq
 // All implementations must embed UnimplementedCatalogServiceServer
 // for forward compatibility.
 //
-// CatalogService is what the edge serves to MCP clients, for those that speak REST: the same backends,
-// bounds and checks, under the newest revision of MCP, as the principal `admin`.
+// CatalogService serves the tools, resources, prompts and skills of MCP over REST: with the same backends,
+// limits and checks, under the newest revision of MCP, as the principal `admin`.
 //
-// Objects of MCP are given as that revision has them. Like all JSON in protobuf their numbers are
-// doubles: an integer beyond 2^53 loses digits here.
+// Objects of MCP have the form of that revision. As in all JSON of protobuf, their numbers are
+// doubles: integers above 2^53 lose precision.
 type CatalogServiceServer interface {
 	// Lists the tools.
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
@@ -176,13 +176,13 @@ type CatalogServiceServer interface {
 	CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error)
 	// Lists the resources.
 	ListResources(context.Context, *ListResourcesRequest) (*ListResourcesResponse, error)
-	// Lists the templates of resources.
+	// Lists the resource templates.
 	ListResourceTemplates(context.Context, *ListResourceTemplatesRequest) (*ListResourceTemplatesResponse, error)
 	// Reads a resource.
 	ReadResource(context.Context, *ReadResourceRequest) (*ReadResourceResponse, error)
 	// Lists the prompts.
 	ListPrompts(context.Context, *ListPromptsRequest) (*ListPromptsResponse, error)
-	// Gets a prompt, filled in with arguments.
+	// Gets a prompt with its arguments inserted.
 	GetPrompt(context.Context, *GetPromptRequest) (*GetPromptResponse, error)
 	// Lists the skills.
 	ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error)

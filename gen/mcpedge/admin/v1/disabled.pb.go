@@ -60,7 +60,7 @@ func (*ListDisabledRequest) Descriptor() ([]byte, []int) {
 
 type ListDisabledResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All that is disabled, by kind and name.
+	// All disabled tools, backends and sets, ordered by kind and name.
 	Disabled      []*Disabled `protobuf:"bytes,1,rep,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -109,10 +109,10 @@ type DisableRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// tool, backend or set; empty: the one kind that has the name.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The backend of a tool, which need not list the tool now; then the name must have the backend's prefix. Empty: the one
+	// The backend of a tool. It need not list the tool now; the name must then have the backend's prefix. Empty: the one
 	// backend that lists it.
 	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
-	// Why, for operators, up to 1,024 bytes. Clients do not see it.
+	// The reason, for operators, up to 1,024 bytes. Clients do not see it.
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -178,13 +178,13 @@ func (x *DisableRequest) GetReason() string {
 
 type DisableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is disabled.
+	// The new entry.
 	Disabled *Disabled `protobuf:"bytes,1,opt,name=disabled,proto3" json:"disabled,omitempty"`
-	// The backend does not list such a tool now, or only to some callers: the name may be mistaken.
+	// The backend does not list such a tool now, or only to some callers: the name may be wrong.
 	Unlisted bool `protobuf:"varint,2,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
-	// What was disabled under the name before, with its reason, operator and time, which are replaced; absent: nothing was.
+	// The previous entry of the name, with its reason, operator and time, which was replaced; absent: there was none.
 	Replaced *Disabled `protobuf:"bytes,3,opt,name=replaced,proto3" json:"replaced,omitempty"`
-	// The state is in the memory of this replica: no other replica follows, and it is enabled again when the process ends.
+	// The state is in the memory of this replica: it applies to no other replica, and ends with the process.
 	ThisProcessOnly bool `protobuf:"varint,4,opt,name=this_process_only,json=thisProcessOnly,proto3" json:"this_process_only,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -250,13 +250,13 @@ func (x *DisableResponse) GetThisProcessOnly() bool {
 
 type EnableRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name as ListDisabled has it, or as of Disable.
+	// The name, as in ListDisabled or as for Disable.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// tool, backend or set; empty: the one kind that is disabled under the name.
+	// tool, backend or set; empty: the one kind of which the name is disabled.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The backend of a tool; empty: the one of which a tool of the name is disabled.
+	// The backend of a tool; empty: the one backend of which a tool with the name is disabled.
 	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
-	// Why, for the audit, up to 1,024 bytes.
+	// The reason, for the audit, up to 1,024 bytes.
 	Reason        string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -322,7 +322,7 @@ func (x *EnableRequest) GetReason() string {
 
 type EnableResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was disabled.
+	// The removed entry.
 	Enabled *Disabled `protobuf:"bytes,1,opt,name=enabled,proto3" json:"enabled,omitempty"`
 	// As in DisableResponse.
 	ThisProcessOnly bool `protobuf:"varint,2,opt,name=this_process_only,json=thisProcessOnly,proto3" json:"this_process_only,omitempty"`
@@ -379,15 +379,15 @@ type Disabled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// tool, backend or set.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Its name: that of a tool has the prefix that its backend had then. A changed prefix enables nothing.
+	// The name. That of a tool has the prefix that its backend had when it was disabled; a change of the prefix does not enable the tool.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The backend of a tool; empty for others.
 	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
-	// Why; empty: the operator did not say.
+	// The reason; empty: the operator gave none.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Who has disabled it.
+	// The operator that disabled it.
 	Operator *Principal `protobuf:"bytes,5,opt,name=operator,proto3" json:"operator,omitempty"`
-	// Since when.
+	// When it was disabled.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -28,15 +28,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// DisabledService takes tools, backends and sets out of service, until they are enabled again: on this replica when its
-// state is in memory, on all replicas when they share one.
+// DisabledService takes tools, backends and sets out of service until they are enabled again: on this replica if its
+// state is in memory, on all replicas if they share one.
 type DisabledServiceClient interface {
-	// Lists what is disabled.
+	// Lists the disabled tools, backends and sets.
 	ListDisabled(ctx context.Context, in *ListDisabledRequest, opts ...grpc.CallOption) (*ListDisabledResponse, error)
-	// Disables a tool, a backend or a set: it is not listed, and requests for it are refused. What is disabled already gets
-	// the new reason.
+	// Disables a tool, a backend or a set: it is not listed, and requests for it are refused. If it is disabled already, its
+	// reason is replaced.
 	Disable(ctx context.Context, in *DisableRequest, opts ...grpc.CallOption) (*DisableResponse, error)
-	// Enables what is disabled again.
+	// Enables a disabled tool, backend or set.
 	Enable(ctx context.Context, in *EnableRequest, opts ...grpc.CallOption) (*EnableResponse, error)
 }
 
@@ -82,15 +82,15 @@ func (c *disabledServiceClient) Enable(ctx context.Context, in *EnableRequest, o
 // All implementations must embed UnimplementedDisabledServiceServer
 // for forward compatibility.
 //
-// DisabledService takes tools, backends and sets out of service, until they are enabled again: on this replica when its
-// state is in memory, on all replicas when they share one.
+// DisabledService takes tools, backends and sets out of service until they are enabled again: on this replica if its
+// state is in memory, on all replicas if they share one.
 type DisabledServiceServer interface {
-	// Lists what is disabled.
+	// Lists the disabled tools, backends and sets.
 	ListDisabled(context.Context, *ListDisabledRequest) (*ListDisabledResponse, error)
-	// Disables a tool, a backend or a set: it is not listed, and requests for it are refused. What is disabled already gets
-	// the new reason.
+	// Disables a tool, a backend or a set: it is not listed, and requests for it are refused. If it is disabled already, its
+	// reason is replaced.
 	Disable(context.Context, *DisableRequest) (*DisableResponse, error)
-	// Enables what is disabled again.
+	// Enables a disabled tool, backend or set.
 	Enable(context.Context, *EnableRequest) (*EnableResponse, error)
 	mustEmbedUnimplementedDisabledServiceServer()
 }

@@ -63,29 +63,29 @@ type GetStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version of the edge.
 	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	// The name of the replica, as configured or else the host's.
+	// The configured name of the replica; if none is configured, the host name.
 	Replica string `protobuf:"bytes,2,opt,name=replica,proto3" json:"replica,omitempty"`
-	// Whether traffic should come here.
+	// Whether the replica should receive traffic.
 	Ready bool `protobuf:"varint,3,opt,name=ready,proto3" json:"ready,omitempty"`
-	// Why it should not; empty: it should.
+	// Why the replica is not ready; empty: it is.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// Whether the replica is on its way out.
+	// Whether the replica is draining.
 	Draining bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
-	// When the process began.
+	// When the process started.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// How long ago that is.
+	// The time since the process started.
 	Uptime *durationpb.Duration `protobuf:"bytes,7,opt,name=uptime,proto3" json:"uptime,omitempty"`
-	// The sessions that this replica holds a copy of, since they were used here of late.
+	// The number of sessions that this replica has cached because they were used here recently.
 	Sessions int32 `protobuf:"varint,8,opt,name=sessions,proto3" json:"sessions,omitempty"`
-	// The open streams of sessions: those of calls and those that stand alone.
+	// The number of open streams of sessions: those of calls, and standalone streams.
 	Streams int32 `protobuf:"varint,9,opt,name=streams,proto3" json:"streams,omitempty"`
-	// The calls that backends are working on for this replica.
+	// The number of calls of this replica that run at backends.
 	Calls int32 `protobuf:"varint,10,opt,name=calls,proto3" json:"calls,omitempty"`
-	// Where sessions, calls and tasks are kept. ready does not depend on it once the replica has been ready.
+	// The store of sessions, calls and tasks. Once the replica has been ready, ready does not depend on it.
 	State *State `protobuf:"bytes,11,opt,name=state,proto3" json:"state,omitempty"`
-	// The file of settings; unset without one.
+	// The file of settings; absent without one.
 	Settings *Settings `protobuf:"bytes,12,opt,name=settings,proto3" json:"settings,omitempty"`
-	// The tools, backends and sets that operators have disabled, as far as this replica knows.
+	// The disabled tools, backends and sets that this replica knows.
 	Disabled      []*Disabled `protobuf:"bytes,13,rep,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -212,26 +212,26 @@ func (x *GetStatusResponse) GetDisabled() []*Disabled {
 	return nil
 }
 
-// Settings is the file of settings as it was read last.
+// Settings is the state of the file of settings.
 type Settings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its path.
+	// The path of the file.
 	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
-	// Why it cannot be used, so that what was read before stays in force; empty: it can be.
+	// Why the file is invalid, so that the settings read before remain in force; empty: it is valid.
 	Error string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
-	// The changed keys that are in force only after a restart, with dots.
+	// The paths of changed keys that require a restart, such as listen.address.
 	RestartKeys []string `protobuf:"bytes,3,rep,name=restart_keys,json=restartKeys,proto3" json:"restart_keys,omitempty"`
-	// How many generations of backends, catalog, policy and quotas this process has put in force, from 1.
+	// The number of generations of backends, catalog, policy and quotas that this process has put in force, from 1.
 	Generation int64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Identifies the backends, catalog, policy and quotas in force: equal on every replica that has read the same.
+	// Digest of the backends, catalog, policy and quotas in force: equal on every replica that has read the same settings.
 	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Since when they are in force.
+	// When they were put in force.
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	// Whether an operator has put them in force again and the file has others; false once it has the same.
+	// Whether an operator has restored them and they differ from those of the file.
 	RolledBack bool `protobuf:"varint,7,opt,name=rolled_back,json=rolledBack,proto3" json:"rolled_back,omitempty"`
-	// The digest of those to which they can be rolled back; empty: there are none.
+	// The digest of the settings to which RollBackSettings returns; empty: there are none.
 	PreviousDigest string `protobuf:"bytes,8,opt,name=previous_digest,json=previousDigest,proto3" json:"previous_digest,omitempty"`
-	// The owners of the files that it includes, in its order.
+	// The state of the included files, in the order of the setting include.
 	Owners        []*SettingsOwner `protobuf:"bytes,9,rep,name=owners,proto3" json:"owners,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -333,19 +333,20 @@ func (x *Settings) GetOwners() []*SettingsOwner {
 // SettingsOwner is the state of the files of one entry of the setting include.
 type SettingsOwner struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the entry; the pattern of its files if it has none.
+	// The name of the entry; if it has none, the pattern of its files.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The pattern of its files.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// The files that are in force.
 	Files []string `protobuf:"bytes,3,rep,name=files,proto3" json:"files,omitempty"`
-	// in-force; stale: what was read before stays in force; hidden: nothing is in force, and its backends are hidden.
+	// in-force; stale: the files are invalid, and those read before remain in force; hidden: no files are in force, and the backends of the
+	// entry are hidden.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Identifies what is in force of it: equal on every replica that has read the same; empty: nothing is.
+	// Digest of the files in force: equal on every replica that has read the same files; empty: none are in force.
 	Digest string `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`
-	// Since when this digest is in force.
+	// When the files with this digest were put in force.
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
-	// Why the files cannot be used; empty: they can.
+	// Why the files are invalid; empty: they are valid.
 	Error         string `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -433,13 +434,14 @@ func (x *SettingsOwner) GetError() string {
 // State is the store of sessions, calls and tasks.
 type State struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// memory, this replica's own, or redis, which replicas share.
+	// memory, which is local to this replica, or redis, which replicas share.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Whether this replica reaches it; true for memory. While it does not, new sessions and what else needs the store fail with 503.
+	// Whether this replica can reach the store; true for memory. While it cannot, new sessions and other requests that need the store
+	// fail with 503.
 	Reachable bool `protobuf:"varint,2,opt,name=reachable,proto3" json:"reachable,omitempty"`
-	// Since when.
+	// When reachable last changed.
 	Since *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
-	// Why this replica does not reach it; empty: it does, or has not tried yet.
+	// Why this replica cannot reach the store; empty: it can, or has not tried yet.
 	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -584,36 +586,36 @@ func (x *ListBackendsResponse) GetBackends() []*Backend {
 	return nil
 }
 
-// Backend is one configured gRPC service.
+// Backend is one configured or discovered gRPC service.
 type Backend struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its configured name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its gRPC target.
 	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
-	// What stands before the names of its tools and prompts.
+	// The prefix of the names of its tools and prompts.
 	Prefix string `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// connecting, ready or down.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Since when.
+	// When state last changed.
 	Since *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
-	// What is wrong now, or went wrong last; empty once it is ready again.
+	// The last error; empty when the backend is ready again.
 	LastError string `protobuf:"bytes,6,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
-	// What it does against the contract, and what of it the setting catalog hides because it cannot change it as it
-	// should, one sentence each.
+	// Its violations of the contract, and its entries that are hidden because the setting catalog cannot be applied to them, one sentence
+	// each.
 	Problems []string `protobuf:"bytes,7,rep,name=problems,proto3" json:"problems,omitempty"`
 	// When all its lists were last read without an error; absent: never.
 	Loaded *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=loaded,proto3" json:"loaded,omitempty"`
-	// Whether anything of it is shown to clients.
+	// Whether clients see anything of the backend.
 	Present bool `protobuf:"varint,9,opt,name=present,proto3" json:"present,omitempty"`
-	// How much it serves to everybody.
+	// The number of entries that it lists to all callers.
 	Tools             int32 `protobuf:"varint,10,opt,name=tools,proto3" json:"tools,omitempty"`
 	Resources         int32 `protobuf:"varint,11,opt,name=resources,proto3" json:"resources,omitempty"`
 	ResourceTemplates int32 `protobuf:"varint,12,opt,name=resource_templates,json=resourceTemplates,proto3" json:"resource_templates,omitempty"`
 	Prompts           int32 `protobuf:"varint,13,opt,name=prompts,proto3" json:"prompts,omitempty"`
-	// The calls it is working on for this replica.
+	// The number of calls of this replica that run at the backend.
 	Calls int32 `protobuf:"varint,14,opt,name=calls,proto3" json:"calls,omitempty"`
-	// The resources it is watching for this replica.
+	// The number of resources that the backend watches for this replica.
 	Watches       int32 `protobuf:"varint,15,opt,name=watches,proto3" json:"watches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -792,7 +794,7 @@ func (*RollBackSettingsRequest) Descriptor() ([]byte, []int) {
 
 type RollBackSettingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file of settings, and what is in force now.
+	// The state of the settings after the rollback.
 	Settings      *Settings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

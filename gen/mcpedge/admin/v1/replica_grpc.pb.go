@@ -29,17 +29,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ReplicaService is this one process.
+// ReplicaService manages one process of the edge.
 type ReplicaServiceClient interface {
-	// Shows how this replica is doing.
+	// Shows the status of this replica.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
-	// Lists the backends as this replica sees them, in the order in which they win over each other.
+	// Lists the backends as this replica sees them, in the order of precedence for names.
 	ListBackends(ctx context.Context, in *ListBackendsRequest, opts ...grpc.CallOption) (*ListBackendsResponse, error)
-	// Puts the settings that were in force before in force again, on this replica alone: backends, catalog, policy and
-	// quotas. They stay until the file of settings changes, or the process ends. Only one step back is possible.
+	// Restores the previous settings of backends, catalog, policy and quotas, on this replica only. They apply until the
+	// file of settings changes, or the process ends. Only one step back is possible.
 	RollBackSettings(ctx context.Context, in *RollBackSettingsRequest, opts ...grpc.CallOption) (*RollBackSettingsResponse, error)
-	// Begins the end of this replica, exactly as SIGTERM does: it drains, and then the process ends. The
-	// answer comes at once; again it does nothing.
+	// Shuts this replica down, as SIGTERM does: it drains, and then the process ends. The response is returned at once. A
+	// repeated call has no effect.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
 }
 
@@ -95,17 +95,17 @@ func (c *replicaServiceClient) Drain(ctx context.Context, in *DrainRequest, opts
 // All implementations must embed UnimplementedReplicaServiceServer
 // for forward compatibility.
 //
-// ReplicaService is this one process.
+// ReplicaService manages one process of the edge.
 type ReplicaServiceServer interface {
-	// Shows how this replica is doing.
+	// Shows the status of this replica.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
-	// Lists the backends as this replica sees them, in the order in which they win over each other.
+	// Lists the backends as this replica sees them, in the order of precedence for names.
 	ListBackends(context.Context, *ListBackendsRequest) (*ListBackendsResponse, error)
-	// Puts the settings that were in force before in force again, on this replica alone: backends, catalog, policy and
-	// quotas. They stay until the file of settings changes, or the process ends. Only one step back is possible.
+	// Restores the previous settings of backends, catalog, policy and quotas, on this replica only. They apply until the
+	// file of settings changes, or the process ends. Only one step back is possible.
 	RollBackSettings(context.Context, *RollBackSettingsRequest) (*RollBackSettingsResponse, error)
-	// Begins the end of this replica, exactly as SIGTERM does: it drains, and then the process ends. The
-	// answer comes at once; again it does nothing.
+	// Shuts this replica down, as SIGTERM does: it drains, and then the process ends. The response is returned at once. A
+	// repeated call has no effect.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 	mustEmbedUnimplementedReplicaServiceServer()
 }

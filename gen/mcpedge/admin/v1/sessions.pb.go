@@ -25,9 +25,9 @@ const (
 
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most sessions wanted, 1 to 1000; 0: 100.
+	// The most sessions of the page, 1 to 1000; 0: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -79,9 +79,9 @@ func (x *ListSessionsRequest) GetPageToken() string {
 
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sessions, without capabilities and subscriptions. A page may be short or empty and not the last.
+	// The sessions, without capabilities and subscriptions. A page may be short or empty without being the last.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -302,33 +302,33 @@ func (*EndSessionResponse) Descriptor() ([]byte, []int) {
 	return file_mcpedge_admin_v1_sessions_proto_rawDescGZIP(), []int{5}
 }
 
-// Session is a session as its record has it.
+// Session is the record of a session.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id, as in Mcp-Session-Id. It authenticates nobody, but callers that are all anonymous are one
-	// principal: among them it opens the session.
+	// The id, as in Mcp-Session-Id. It is no credential: a session belongs to its principal. All anonymous callers are one
+	// principal, so that any of them can use the session by its id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The negotiated revision of MCP.
 	Revision string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Who owns it; absent: an anonymous caller.
+	// The owner; absent: an anonymous caller.
 	Principal *Principal `protobuf:"bytes,3,opt,name=principal,proto3" json:"principal,omitempty"`
 	// MCP's Implementation object, as the client sent it.
 	ClientInfo *structpb.Struct `protobuf:"bytes,4,opt,name=client_info,json=clientInfo,proto3" json:"client_info,omitempty"`
 	// MCP's ClientCapabilities object, as the client sent it.
 	ClientCapabilities *structpb.Struct `protobuf:"bytes,5,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
-	// The least severe messages that the client wants; empty: it did not say.
+	// The lowest level of the log messages that the client wants; empty: the client has not set it.
 	LogLevel string `protobuf:"bytes,6,opt,name=log_level,json=logLevel,proto3" json:"log_level,omitempty"`
 	// Whether the client has confirmed the handshake.
 	Initialized bool `protobuf:"varint,7,opt,name=initialized,proto3" json:"initialized,omitempty"`
-	// The URIs of the resources it subscribed to.
+	// The URIs of the resources to which the client has subscribed.
 	Subscriptions []string `protobuf:"bytes,8,rep,name=subscriptions,proto3" json:"subscriptions,omitempty"`
-	// How many those are.
+	// The number of subscriptions.
 	SubscriptionCount int32 `protobuf:"varint,9,opt,name=subscription_count,json=subscriptionCount,proto3" json:"subscription_count,omitempty"`
-	// The calls with a stream that are not done, those that wait for the client's answer included.
+	// The number of unfinished calls with a stream, including those that wait for the client's answer.
 	OpenCalls int32 `protobuf:"varint,10,opt,name=open_calls,json=openCalls,proto3" json:"open_calls,omitempty"`
-	// How logs and traces name it.
+	// The id of the session in logs and traces.
 	LogId string `protobuf:"bytes,12,opt,name=log_id,json=logId,proto3" json:"log_id,omitempty"`
-	// When it ends if it is not used again; later if calls or streams keep it.
+	// When the session expires if it is not used again. Open calls and streams extend it.
 	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -448,14 +448,14 @@ func (x *Session) GetExpireTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Principal is a caller as the edge verified it.
+// Principal is the identity of a caller, as verified by the edge.
 type Principal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who it is, to the issuer.
+	// The id of the caller at its issuer.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Who vouches for it.
+	// The issuer of the subject.
 	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
-	// Whether the subject is the id of a client that acts for itself, and no user's.
+	// Whether the subject is the id of a client that acts for itself, not of a user.
 	SubjectIsClient bool `protobuf:"varint,3,opt,name=subject_is_client,json=subjectIsClient,proto3" json:"subject_is_client,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

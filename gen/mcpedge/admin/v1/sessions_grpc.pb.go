@@ -28,14 +28,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SessionService is the sessions of clients of the revisions that have them: of this replica when its
-// state is in memory, of all replicas when they share one.
+// SessionService manages the sessions of clients of the revisions with sessions: those of this replica if its
+// state is in memory, those of all replicas if they share one.
 type SessionServiceClient interface {
-	// Lists the sessions, in no order. One that is made, used or ended meanwhile may be missing or come twice.
+	// Lists the sessions, in no order. A session that is created, used or ended meanwhile may be missing or be listed twice.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// Shows one session. To be looked at keeps no session alive.
+	// Shows one session. This does not extend the session.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Ends a session on every replica, as its client may: its calls are cancelled, its streams end.
+	// Ends a session on every replica, like a DELETE of its client: its calls are cancelled, and its streams end.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
 
@@ -81,14 +81,14 @@ func (c *sessionServiceClient) EndSession(ctx context.Context, in *EndSessionReq
 // All implementations must embed UnimplementedSessionServiceServer
 // for forward compatibility.
 //
-// SessionService is the sessions of clients of the revisions that have them: of this replica when its
-// state is in memory, of all replicas when they share one.
+// SessionService manages the sessions of clients of the revisions with sessions: those of this replica if its
+// state is in memory, those of all replicas if they share one.
 type SessionServiceServer interface {
-	// Lists the sessions, in no order. One that is made, used or ended meanwhile may be missing or come twice.
+	// Lists the sessions, in no order. A session that is created, used or ended meanwhile may be missing or be listed twice.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// Shows one session. To be looked at keeps no session alive.
+	// Shows one session. This does not extend the session.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Ends a session on every replica, as its client may: its calls are cancelled, its streams end.
+	// Ends a session on every replica, like a DELETE of its client: its calls are cancelled, and its streams end.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()
 }

@@ -24,9 +24,9 @@ const (
 
 type ListTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The most tasks wanted, 1 to 1000; 0: 100.
+	// The most tasks of the page, 1 to 1000; 0: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The nextPageToken of the page before; empty: the first page.
+	// The nextPageToken of the previous page; empty: the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -78,9 +78,9 @@ func (x *ListTasksRequest) GetPageToken() string {
 
 type ListTasksResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tasks. A page may be short or empty and not the last.
+	// The tasks. A page may be short or empty without being the last.
 	Tasks []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// The token of the next page; empty: this is the last.
+	// The token of the next page; empty: this is the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -310,28 +310,29 @@ func (x *CancelTaskResponse) GetTask() *Task {
 	return nil
 }
 
-// Task is a task as its record has it, without arguments, answers and results.
+// Task is the record of a task, without arguments, answers and results.
 type Task struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id. It authenticates nobody, but callers that are all anonymous are one principal: among them it opens the task.
+	// The id. It is no credential: a task belongs to its principal. All anonymous callers are one principal, so that any of them can
+	// use the task by its id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The tool that was called.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The revision of MCP that it was made under.
+	// The revision of MCP under which it was created.
 	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Whose it is; absent: an anonymous caller's.
+	// The owner; absent: an anonymous caller.
 	Principal *Principal `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
 	// working, input_required, completed, failed or cancelled.
 	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
-	// What the backend said last, or why the task failed.
+	// The last status message of the backend, or why the task failed.
 	StatusMessage string `protobuf:"bytes,6,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
-	// The questions that wait for the client.
+	// The requests that the client has not answered yet.
 	Questions []*TaskQuestion `protobuf:"bytes,7,rep,name=questions,proto3" json:"questions,omitempty"`
-	// Whether it is completed with a result that says so itself.
+	// Whether the task is completed with a result that has isError.
 	ToolError bool `protobuf:"varint,8,opt,name=tool_error,json=toolError,proto3" json:"tool_error,omitempty"`
-	// When it was made.
+	// When it was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// When it changed last.
+	// When it last changed.
 	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -437,7 +438,7 @@ func (x *Task) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// TaskQuestion is one that a task asks its client.
+// TaskQuestion is a request of a task to its client.
 type TaskQuestion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its key in the task.

@@ -28,13 +28,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TaskService is the tasks of clients: of this replica when its state is in memory, of all replicas when they share one.
+// TaskService manages the tasks of clients: those of this replica if its state is in memory, those of all replicas if they share one.
 type TaskServiceClient interface {
-	// Lists the tasks, in no order. One that is made or expires meanwhile may be missing or come twice.
+	// Lists the tasks, in no order. A task that is created or expires meanwhile may be missing or be listed twice.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
-	// Shows one task. To be looked at changes nothing about it.
+	// Shows one task. This does not change the task.
 	GetTask(ctx context.Context, in *GetTaskRequest, opts ...grpc.CallOption) (*GetTaskResponse, error)
-	// Cancels a task, as its client may. One that has ended stays as it is.
+	// Cancels a task, like a cancellation by its client. A task that has ended is not changed.
 	CancelTask(ctx context.Context, in *CancelTaskRequest, opts ...grpc.CallOption) (*CancelTaskResponse, error)
 }
 
@@ -80,13 +80,13 @@ func (c *taskServiceClient) CancelTask(ctx context.Context, in *CancelTaskReques
 // All implementations must embed UnimplementedTaskServiceServer
 // for forward compatibility.
 //
-// TaskService is the tasks of clients: of this replica when its state is in memory, of all replicas when they share one.
+// TaskService manages the tasks of clients: those of this replica if its state is in memory, those of all replicas if they share one.
 type TaskServiceServer interface {
-	// Lists the tasks, in no order. One that is made or expires meanwhile may be missing or come twice.
+	// Lists the tasks, in no order. A task that is created or expires meanwhile may be missing or be listed twice.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
-	// Shows one task. To be looked at changes nothing about it.
+	// Shows one task. This does not change the task.
 	GetTask(context.Context, *GetTaskRequest) (*GetTaskResponse, error)
-	// Cancels a task, as its client may. One that has ended stays as it is.
+	// Cancels a task, like a cancellation by its client. A task that has ended is not changed.
 	CancelTask(context.Context, *CancelTaskRequest) (*CancelTaskResponse, error)
 	mustEmbedUnimplementedTaskServiceServer()
 }

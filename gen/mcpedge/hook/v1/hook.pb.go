@@ -83,12 +83,12 @@ func (TargetKind) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_hook_v1_hook_proto_rawDescGZIP(), []int{0}
 }
 
-// CheckRequestRequest has what is checked: the arguments, or the answers.
+// CheckRequestRequest contains what is checked: the arguments, or the answers.
 type CheckRequestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request.
 	Call *Call `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
-	// The answers of the client to the questions of the round before. Empty: the request itself is checked.
+	// The client's answers to the requests of the previous round. Empty: the request itself is checked.
 	Answers       []*Answer `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -138,7 +138,7 @@ func (x *CheckRequestRequest) GetAnswers() []*Answer {
 	return nil
 }
 
-// CheckRequestResponse is the verdict. Without one it is a failure.
+// CheckRequestResponse is the verdict.
 type CheckRequestResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An unset verdict is a failure.
@@ -222,17 +222,17 @@ type isCheckRequestResponse_Verdict interface {
 }
 
 type CheckRequestResponse_Pass struct {
-	// Unchanged.
+	// The backend receives the request unchanged.
 	Pass *Pass `protobuf:"bytes,1,opt,name=pass,proto3,oneof"`
 }
 
 type CheckRequestResponse_Replace struct {
-	// With other arguments, or other answers.
+	// The backend receives other arguments, or other answers.
 	Replace *RequestReplacement `protobuf:"bytes,2,opt,name=replace,proto3,oneof"`
 }
 
 type CheckRequestResponse_Deny struct {
-	// Not at all.
+	// The backend does not receive the request.
 	Deny *Deny `protobuf:"bytes,3,opt,name=deny,proto3,oneof"`
 }
 
@@ -242,10 +242,10 @@ func (*CheckRequestResponse_Replace) isCheckRequestResponse_Verdict() {}
 
 func (*CheckRequestResponse_Deny) isCheckRequestResponse_Verdict() {}
 
-// CheckResultRequest has what is checked, and the request that it belongs to.
+// CheckResultRequest contains what is checked, and the request to which it belongs.
 type CheckResultRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request, with the arguments that the backend got.
+	// The request, with the arguments that the backend received.
 	Call *Call `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	// What the backend returned.
 	Outcome       *Outcome `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
@@ -297,7 +297,7 @@ func (x *CheckResultRequest) GetOutcome() *Outcome {
 	return nil
 }
 
-// CheckResultResponse is the verdict. Without one it is a failure.
+// CheckResultResponse is the verdict.
 type CheckResultResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An unset verdict is a failure.
@@ -381,18 +381,18 @@ type isCheckResultResponse_Verdict interface {
 }
 
 type CheckResultResponse_Pass struct {
-	// Unchanged.
+	// The client receives the outcome unchanged.
 	Pass *Pass `protobuf:"bytes,1,opt,name=pass,proto3,oneof"`
 }
 
 type CheckResultResponse_Replace struct {
-	// The client gets this outcome instead. It must be of the kind of the checked one, fit the output schema of the tool, and be at most twice
-	// as large as the checked one plus 64 KiB. A result with is_error needs no schema.
+	// The client receives this outcome instead. It must have the kind of the checked one, fit the output schema of the tool, and be at most
+	// twice as large as the checked one plus 64 KiB. A result with is_error need not fit the schema.
 	Replace *Outcome `protobuf:"bytes,2,opt,name=replace,proto3,oneof"`
 }
 
 type CheckResultResponse_Deny struct {
-	// The client gets an error, which says that the request ran.
+	// The client receives an error, which says that the request ran.
 	Deny *Deny `protobuf:"bytes,3,opt,name=deny,proto3,oneof"`
 }
 
@@ -402,7 +402,7 @@ func (*CheckResultResponse_Replace) isCheckResultResponse_Verdict() {}
 
 func (*CheckResultResponse_Deny) isCheckResultResponse_Verdict() {}
 
-// CheckListRequest has the entries of a list.
+// CheckListRequest contains entries of a list.
 type CheckListRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The entries.
@@ -448,10 +448,10 @@ func (x *CheckListRequest) GetEntries() []*ListEntry {
 	return nil
 }
 
-// CheckListResponse has a verdict for each entry.
+// CheckListResponse contains a verdict for each entry.
 type CheckListResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As many as there are entries, in their order.
+	// One verdict for each entry, in the order of the entries.
 	Verdicts      []*ListVerdict `protobuf:"bytes,1,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -497,13 +497,13 @@ func (x *CheckListResponse) GetVerdicts() []*ListVerdict {
 // ListEntry is a tool, a prompt, a resource or a resource template, as its backend lists it.
 type ListEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// Identifies the entry.
 	Target *Target `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Name for people; empty: none.
+	// Display name; empty: none.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// For people and models; empty: none.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// An unset entry (a newer edge) has no more than the above.
+	// Unset if the entry has a kind that only a newer contract knows.
 	//
 	// Types that are valid to be assigned to Entry:
 	//
@@ -726,17 +726,17 @@ type isListVerdict_Verdict interface {
 }
 
 type ListVerdict_Pass struct {
-	// Listed unchanged.
+	// The entry is listed unchanged.
 	Pass *Pass `protobuf:"bytes,1,opt,name=pass,proto3,oneof"`
 }
 
 type ListVerdict_Replace struct {
-	// Listed with other texts.
+	// The entry is listed with other texts.
 	Replace *ListTexts `protobuf:"bytes,2,opt,name=replace,proto3,oneof"`
 }
 
 type ListVerdict_Deny struct {
-	// Not listed, and unknown to callers.
+	// The entry is not listed, and requests for it are answered as for an unknown one.
 	Deny *Deny `protobuf:"bytes,3,opt,name=deny,proto3,oneof"`
 }
 
@@ -749,7 +749,7 @@ func (*ListVerdict_Deny) isListVerdict_Verdict() {}
 // ListTexts are the texts of an entry that a hook may replace.
 type ListTexts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name for people; empty: none.
+	// Display name; empty: none.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
 	// For people and models; empty: none.
 	Description   string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
@@ -801,29 +801,29 @@ func (x *ListTexts) GetDescription() string {
 	return ""
 }
 
-// Call is the request of a client, as the edge has resolved it.
+// Call is the request of a client, as resolved by the edge.
 type Call struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `method`: "tools/call", "prompts/get", "resources/read" or "completion/complete".
 	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	// The set in which it was made; empty: the root.
+	// The set at whose endpoint the request was made; empty: the root.
 	Set string `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
-	// What it names.
+	// The object that the request names.
 	Target *Target `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	// The arguments as the backend reads them, a JSON object, with those that the edge adds. With completion/complete: the argument that is
-	// being completed, and those chosen before. Empty: the method has none.
+	// The arguments that the backend receives, a JSON object, including those that the edge adds. With completion/complete: the argument to
+	// complete, and those chosen before. Empty: the method has none.
 	ArgumentsJson string `protobuf:"bytes,4,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// Stable over the rounds and re-runs of one call, random, at most 64 characters.
+	// Random id of the call, the same in all its rounds and attempts, at most 64 characters.
 	CallId string `protobuf:"bytes,5,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// 1 for the first round, one more each time the client has answered questions.
+	// 1 for the first round, plus 1 for each InputRequired that the client has answered.
 	Round uint32 `protobuf:"varint,6,opt,name=round,proto3" json:"round,omitempty"`
-	// 1 for the first run of a round, one more each time the round is run again after a replica was lost.
+	// 1 for the first attempt of a round, plus 1 for each repetition after a replica was lost.
 	Attempt uint32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// The call is a task.
 	Task bool `protobuf:"varint,8,opt,name=task,proto3" json:"task,omitempty"`
-	// Who is calling. It has the claims that the edge's setting `claims` of this hook names.
+	// The caller, with the claims that the edge's setting `claims` of this hook names.
 	Principal *v1.Principal `protobuf:"bytes,9,opt,name=principal,proto3" json:"principal,omitempty"`
-	// The client's own word, unverified. Absent: not said.
+	// The client's own description of itself, unverified. Absent: the client sent none.
 	ClientInfo    *v1.Implementation `protobuf:"bytes,10,opt,name=client_info,json=clientInfo,proto3" json:"client_info,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -929,21 +929,21 @@ func (x *Call) GetClientInfo() *v1.Implementation {
 	return nil
 }
 
-// Target is what a request names, or a list contains.
+// Target identifies the object of a request, or an entry of a list.
 type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is.
+	// The kind of the object.
 	Kind TargetKind `protobuf:"varint,1,opt,name=kind,proto3,enum=mcpedge.hook.v1.TargetKind" json:"kind,omitempty"`
 	// The configured name of the backend that serves it.
 	Backend string `protobuf:"bytes,2,opt,name=backend,proto3" json:"backend,omitempty"`
-	// The name of a tool or prompt with the prefix of its backend, by which the edge's rules know it; the URI of a resource, or of a template its
+	// For a tool or prompt, the name with the prefix of its backend, which the edge's rules use. For a resource, its URI. For a template, its
 	// text.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The backend's own name of it, without a prefix; of a resource or template: name.
+	// For a tool or prompt, the backend's own name, without the prefix. For a resource or template, the same as name.
 	OwnName string `protobuf:"bytes,4,opt,name=own_name,json=ownName,proto3" json:"own_name,omitempty"`
-	// The name by which the client has called it, if that is another one. With lists: empty.
+	// The name that the client used, if it differs from name. Empty in lists.
 	ShownName string `protobuf:"bytes,5,opt,name=shown_name,json=shownName,proto3" json:"shown_name,omitempty"`
-	// The hints of a tool, as the edge's rules see them, with the defaults of MCP. Absent: it is no tool.
+	// The hints of a tool, as the edge's rules see them, with the defaults of MCP. Absent: it is not a tool.
 	Hints         *ToolHints `protobuf:"bytes,6,opt,name=hints,proto3" json:"hints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1094,12 +1094,12 @@ func (x *ToolHints) GetOpenWorld() bool {
 	return false
 }
 
-// Answer is the client's response to one question of a backend.
+// Answer is the client's response to one request of a backend.
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The key of the question.
+	// The key of the request.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// MCP: the method of the question, such as "elicitation/create"; empty: unknown.
+	// MCP: the method of the request, such as "elicitation/create"; empty: unknown.
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	// MCP: the result of the method, a JSON object.
 	ResultJson    string `protobuf:"bytes,3,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
@@ -1158,13 +1158,14 @@ func (x *Answer) GetResultJson() string {
 	return ""
 }
 
-// RequestReplacement is what the backend gets instead.
+// RequestReplacement is what the backend receives instead.
 type RequestReplacement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With tools/call and prompts/get: all arguments, a JSON object. The edge brings them into the form that the backend reads, decides by its
-	// rules again, and validates them. Arguments that the edge pins must be present and unchanged. Other methods have no replacement.
+	// With tools/call and prompts/get: all arguments, a JSON object. The edge normalizes them for the backend, evaluates its
+	// rules again, and validates them. Arguments that the edge pins must be present and unchanged. Requests of other methods
+	// cannot be replaced.
 	ArgumentsJson string `protobuf:"bytes,1,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// If answers are checked: all of them, under the same keys, and then arguments_json is empty.
+	// If answers are checked: all answers, with the same keys. arguments_json must then be empty.
 	Answers       []*Answer `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1217,7 +1218,7 @@ func (x *RequestReplacement) GetAnswers() []*Answer {
 // Outcome is what a backend returns.
 type Outcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// An unset outcome (a newer edge) may be passed or denied.
+	// Unset if the outcome has a kind that only a newer contract knows: pass or deny it.
 	//
 	// Types that are valid to be assigned to Outcome:
 	//
@@ -1490,10 +1491,11 @@ func (*Pass) Descriptor() ([]byte, []int) {
 	return file_mcpedge_hook_v1_hook_proto_rawDescGZIP(), []int{17}
 }
 
-// Deny refuses a request, withholds a result, or hides an entry.
+// Deny refuses a request, withholds a result or hides an entry.
 type Deny struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why, for the client: at most 200 characters, of which controls are removed; empty: not said. MCP: the error's `message`, with code -31403.
+	// The reason, for the client: at most 200 characters, from which control characters are removed; empty: none. MCP: the error's `message`,
+	// with code -31403.
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

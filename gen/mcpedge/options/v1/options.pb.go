@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: mcpedge/options/v1/options.proto
 
-// Options with which a gRPC service says what tools its methods are, and what their fields mean, for backends
+// Options that describe the methods of a gRPC service as tools, and the fields of their messages, for backends
 // of kind "reflect".
 
 package optionsv1
@@ -25,26 +25,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ToolOptions say what tool a method is. Everything is optional.
+// ToolOptions describe a method as a tool. Every field is optional.
 type ToolOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 64 of [A-Za-z0-9_.-]; empty: made of the names of service and method. MCP: `name`.
+	// 1 to 64 of [A-Za-z0-9_.-]; empty: derived from the names of the service and the method. MCP: `name`.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Name for people; empty: the method's name in words. MCP: `title`.
+	// Display name; empty: the method's name in words. MCP: `title`.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// For the model; empty: the method's comment, where the descriptors have it. MCP: `description`.
+	// For the model; empty: the method's comment, if the descriptors contain comments. MCP: `description`.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// Changes nothing. Absent: the method's idempotency_level. MCP: `readOnlyHint`.
+	// The tool changes nothing. Absent: the method's idempotency_level. MCP: `readOnlyHint`.
 	ReadOnly *bool `protobuf:"varint,4,opt,name=read_only,json=readOnly,proto3,oneof" json:"read_only,omitempty"`
-	// May destroy. Absent: true, unless it is read-only. MCP: `destructiveHint`.
+	// The tool may delete or overwrite something. Absent: true, unless it is read-only. MCP: `destructiveHint`.
 	Destructive *bool `protobuf:"varint,5,opt,name=destructive,proto3,oneof" json:"destructive,omitempty"`
-	// The same call again changes nothing more. Absent: the method's idempotency_level. MCP: `idempotentHint`.
+	// A repeated call with the same arguments has no further effect. Absent: the method's idempotency_level. MCP: `idempotentHint`.
 	Idempotent *bool `protobuf:"varint,6,opt,name=idempotent,proto3,oneof" json:"idempotent,omitempty"`
-	// Reaches beyond a closed world. Absent: true. MCP: `openWorldHint`.
+	// The tool interacts with an open set of external systems, such as the web. Absent: true. MCP: `openWorldHint`.
 	OpenWorld *bool `protobuf:"varint,7,opt,name=open_world,json=openWorld,proto3,oneof" json:"open_world,omitempty"`
-	// Present: the user is asked before each call. Such a tool needs a client that can be asked (MCP: elicitation).
+	// Present: the user must confirm each call. The tool then requires a client that supports elicitation.
 	Confirm *Confirmation `protobuf:"bytes,8,opt,name=confirm,proto3" json:"confirm,omitempty"`
-	// The method is no tool.
+	// The method is not a tool.
 	Hidden        bool `protobuf:"varint,9,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -143,10 +143,10 @@ func (x *ToolOptions) GetHidden() bool {
 	return false
 }
 
-// Confirmation is asked of the user before a call. The arguments are shown with it.
+// Confirmation is a question to the user before a call. The arguments are shown with it.
 type Confirmation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is asked; empty: whether to run the tool, by its title.
+	// The question; empty: whether to run the tool, with its title.
 	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -192,7 +192,7 @@ func (x *Confirmation) GetMessage() string {
 // ServiceToolOptions hold for all methods of a service.
 type ServiceToolOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Put before the names of its tools that are not set; empty: the service's name in snake case and "_".
+	// Prepended to the derived names of its tools; empty: the service's name in snake case and "_".
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	// None of its methods is a tool.
 	Hidden        bool `protobuf:"varint,2,opt,name=hidden,proto3" json:"hidden,omitempty"`
@@ -244,11 +244,11 @@ func (x *ServiceToolOptions) GetHidden() bool {
 	return false
 }
 
-// FieldToolOptions say what a field is in the schemas of tools. Server reflection sends options, and no comments.
+// FieldToolOptions describe a field in the schemas of tools. Server reflection transmits options, but no comments.
 type FieldToolOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For the model; empty: the field's comment, where the descriptors have it. What is known of an enum's values
-	// follows either. JSON Schema: `description`.
+	// For the model; empty: the field's comment, if the descriptors contain comments. For an enum, the edge appends the descriptions
+	// of its values. JSON Schema: `description`.
 	Description   string `protobuf:"bytes,1,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -320,7 +320,7 @@ var file_mcpedge_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 
 // Extension fields to descriptorpb.MethodOptions.
 var (
-	// What tool a method is.
+	// Describes a method as a tool.
 	//
 	// optional mcpedge.options.v1.ToolOptions tool = 51733;
 	E_Tool = &file_mcpedge_options_v1_options_proto_extTypes[0]
@@ -328,7 +328,7 @@ var (
 
 // Extension fields to descriptorpb.ServiceOptions.
 var (
-	// What holds for all methods of a service.
+	// Describes all methods of a service.
 	//
 	// optional mcpedge.options.v1.ServiceToolOptions service = 51733;
 	E_Service = &file_mcpedge_options_v1_options_proto_extTypes[1]
@@ -336,7 +336,7 @@ var (
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// What a field of a request or a response is, a member of a oneof included.
+	// Describes a field of a request or a response, or a member of a oneof.
 	//
 	// optional mcpedge.options.v1.FieldToolOptions field = 51733;
 	E_Field = &file_mcpedge_options_v1_options_proto_extTypes[2]

@@ -31,7 +31,7 @@ if _version_not_supported:
 
 
 class BackendServiceStub(object):
-    """BackendService says what a backend is. Optional: without it the edge probes the lists.
+    """BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists.
     """
 
     def __init__(self, channel):
@@ -48,11 +48,11 @@ class BackendServiceStub(object):
 
 
 class BackendServiceServicer(object):
-    """BackendService says what a backend is. Optional: without it the edge probes the lists.
+    """BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists.
     """
 
     def Describe(self, request, context):
-        """Describe is asked once per connection, and again from time to time: a target may be upgraded behind it.
+        """Describe is called once per connection, and again periodically, because the service at the target may be upgraded.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,7 +74,7 @@ def add_BackendServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BackendService(object):
-    """BackendService says what a backend is. Optional: without it the edge probes the lists.
+    """BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists.
     """
 
     @staticmethod

@@ -67,7 +67,7 @@ class PromptServiceServicer(object):
     """
 
     def ListPrompts(self, request, context):
-        """ListPrompts lists the prompts, in a stable order, paged by count and by bytes.
+        """ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -88,9 +88,9 @@ class PromptServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WatchPrompts(self, request, context):
-        """WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-        stays open until the caller leaves.
-        UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+        """WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+        stays open until the caller cancels it.
+        UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

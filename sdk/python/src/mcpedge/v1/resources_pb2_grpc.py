@@ -92,14 +92,14 @@ class ResourceServiceServicer(object):
     """
 
     def ListResources(self, request, context):
-        """ListResources lists what is known by URI, in a stable order, paged by count and by bytes.
+        """ListResources lists the resources in a stable order, in pages that are limited by count and by bytes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListResourceTemplates(self, request, context):
-        """ListResourceTemplates lists the templates, in a stable order, paged.
+        """ListResourceTemplates lists the templates in a stable order, in pages.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -121,9 +121,9 @@ class ResourceServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WatchResources(self, request, context):
-        """WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-        stays open until the caller leaves.
-        UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+        """WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+        stays open until the caller cancels it.
+        UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -131,22 +131,23 @@ class ResourceServiceServicer(object):
 
     def WatchResource(self, request, context):
         """WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-        A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+        An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSkills(self, request, context):
-        """ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-        tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+        """ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+        WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+        io.modelcontextprotocol/skills.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSkill(self, request, context):
-        """GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+        """GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
         MCP: skills/get of the same extension.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -33,7 +33,7 @@ if _version_not_supported:
 class ToolServiceStub(object):
     """ToolService serves tools.
 
-    The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+    gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
     """
 
     def __init__(self, channel):
@@ -67,11 +67,11 @@ class ToolServiceStub(object):
 class ToolServiceServicer(object):
     """ToolService serves tools.
 
-    The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+    gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
     """
 
     def ListTools(self, request, context):
-        """ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page).
+        """ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -85,19 +85,20 @@ class ToolServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelCall(self, request, context):
-        """CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-        its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-        It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-        UNIMPLEMENTED: there is nothing to end.
+        """CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+        between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+        on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+        missing, and it may follow a cancelled RPC.
+        UNIMPLEMENTED: the backend has no jobs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchTools(self, request, context):
-        """WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-        stays open until the caller leaves.
-        UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+        """WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+        stays open until the caller cancels it.
+        UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -136,7 +137,7 @@ def add_ToolServiceServicer_to_server(servicer, server):
 class ToolService(object):
     """ToolService serves tools.
 
-    The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+    gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
     """
 
     @staticmethod

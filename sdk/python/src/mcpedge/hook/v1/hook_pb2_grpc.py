@@ -34,8 +34,8 @@ class HookServiceStub(object):
     """HookService checks requests before they reach a backend, and results before they reach a client. The edge calls the RPCs that its setting
     `hooks[].on` names; the others may be UNIMPLEMENTED.
 
-    Each RPC is bounded by the deadline of `hooks[].timeout`. It is sent once. An error status, a response without a verdict, and a replacement
-    that the edge cannot use are failures, for which `hooks[].on-failure` decides. W3C trace context comes as gRPC metadata.
+    Each RPC has the deadline of `hooks[].timeout`, and is sent once. An error status, a response without a verdict, and a replacement
+    that the edge cannot use are failures, to which `hooks[].on-failure` applies. gRPC metadata has the W3C trace context.
     """
 
     def __init__(self, channel):
@@ -65,14 +65,14 @@ class HookServiceServicer(object):
     """HookService checks requests before they reach a backend, and results before they reach a client. The edge calls the RPCs that its setting
     `hooks[].on` names; the others may be UNIMPLEMENTED.
 
-    Each RPC is bounded by the deadline of `hooks[].timeout`. It is sent once. An error status, a response without a verdict, and a replacement
-    that the edge cannot use are failures, for which `hooks[].on-failure` decides. W3C trace context comes as gRPC metadata.
+    Each RPC has the deadline of `hooks[].timeout`, and is sent once. An error status, a response without a verdict, and a replacement
+    that the edge cannot use are failures, to which `hooks[].on-failure` applies. gRPC metadata has the W3C trace context.
     """
 
     def CheckRequest(self, request, context):
-        """CheckRequest checks a request, after the edge's rules and scopes have allowed it, and before its arguments are validated. It is called in
-        each round of a call, because each round sends the arguments to the backend: equal requests should get equal verdicts. In a round in which
-        the client has answered questions, it is also called for the answers, if `hooks[].on` has answer.
+        """CheckRequest checks a request, after the edge's rules and scopes have allowed it, and before its arguments are validated. It is
+        called in each round of a call, because each round sends the arguments to the backend: equal requests should get equal verdicts.
+        In a round that has answers of the client, it is also called for the answers if `hooks[].on` contains answer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -80,15 +80,15 @@ class HookServiceServicer(object):
 
     def CheckResult(self, request, context):
         """CheckResult checks what a backend has returned for a request, once, before it is stored or sent: a result, or the text of an error.
-        Questions to the client, progress and log messages are not checked.
+        Requests to the client, progress and log messages are not checked.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckList(self, request, context):
-        """CheckList checks entries of the lists of one backend, after the edge has read them and before any caller sees them. Long lists come in several
-        requests. It is called again when the backend has other entries, and from time to time.
+        """CheckList checks entries of the lists of one backend, after the edge has read them and before any caller sees them. Long lists are
+        divided into several requests. It is called again when entries change, and periodically.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,8 +123,8 @@ class HookService(object):
     """HookService checks requests before they reach a backend, and results before they reach a client. The edge calls the RPCs that its setting
     `hooks[].on` names; the others may be UNIMPLEMENTED.
 
-    Each RPC is bounded by the deadline of `hooks[].timeout`. It is sent once. An error status, a response without a verdict, and a replacement
-    that the edge cannot use are failures, for which `hooks[].on-failure` decides. W3C trace context comes as gRPC metadata.
+    Each RPC has the deadline of `hooks[].timeout`, and is sent once. An error status, a response without a verdict, and a replacement
+    that the edge cannot use are failures, to which `hooks[].on-failure` applies. gRPC metadata has the W3C trace context.
     """
 
     @staticmethod

@@ -30,16 +30,16 @@ export interface DescribeRequest {
 
 /** DescribeResponse describes the backend. */
 export interface DescribeResponse {
-  /** Shown to operators, and to clients when there is one backend. MCP: `serverInfo`. */
+  /** Name and version of the backend. Operators see it; clients see it if there is only one backend. MCP: `serverInfo`. */
   implementation:
     | Implementation
     | undefined;
-  /** For the model: how to use this backend. With several backends, put under the backend's name. MCP: `instructions`. */
+  /** How to use this backend, for the model. With several backends, the edge adds the name of the backend as a heading. MCP: `instructions`. */
   instructions: string;
   /**
-   * Settings of protocol extensions: id to a JSON object. Clients are told of those that reach them whole: MCP Apps
-   * (`io.modelcontextprotocol/ui`), and those that the edge's configuration names for the backend; of others in no revision.
-   * Of two that differ the first backend's is kept. MCP: `capabilities.extensions`, 2025-06-18 and later.
+   * Settings of protocol extensions: id to a JSON object. The edge announces MCP Apps (`io.modelcontextprotocol/ui`) to clients, and the
+   * extensions that its configuration names for the backend; it omits others. If two backends have different settings of one
+   * extension, those of the first backend apply. MCP: `capabilities.extensions`, 2025-06-18 and later.
    */
   extensionsJson: { [key: string]: string };
   /** Present: ToolService is served. */
@@ -74,12 +74,12 @@ export interface ResourceFeatures {
   /** CompleteResourceTemplate is served. MCP: `completions`. */
   completion: boolean;
   /**
-   * It answers for every URI that begins with one of these, listed or not. The longest match wins,
-   * after exact URIs and templates.
+   * The backend serves every URI that begins with one of these prefixes, listed or not. Exact URIs and templates
+   * take precedence over prefixes, and longer prefixes over shorter ones.
    */
   uriPrefixes: string[];
   /**
-   * ListResourceDirectory is served, for every directory of the skills. MCP: `directoryRead` of the extension
+   * ListResourceDirectory is served for every directory of the skills. MCP: `directoryRead` of the extension
    * io.modelcontextprotocol/skills.
    */
   directories: boolean;
@@ -569,10 +569,10 @@ export const PromptFeatures: MessageFns<PromptFeatures> = {
   },
 };
 
-/** BackendService says what a backend is. Optional: without it the edge probes the lists. */
+/** BackendService describes the backend. It is optional: without it the edge finds the services by requesting their lists. */
 export type BackendServiceService = typeof BackendServiceService;
 export const BackendServiceService = {
-  /** Describe is asked once per connection, and again from time to time: a target may be upgraded behind it. */
+  /** Describe is called once per connection, and again periodically, because the service at the target may be upgraded. */
   describe: {
     path: "/mcpedge.v1.BackendService/Describe" as const,
     requestStream: false as const,
@@ -585,12 +585,12 @@ export const BackendServiceService = {
 } as const;
 
 export interface BackendServiceServer extends UntypedServiceImplementation {
-  /** Describe is asked once per connection, and again from time to time: a target may be upgraded behind it. */
+  /** Describe is called once per connection, and again periodically, because the service at the target may be upgraded. */
   describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
 }
 
 export interface BackendServiceClient extends Client {
-  /** Describe is asked once per connection, and again from time to time: a target may be upgraded behind it. */
+  /** Describe is called once per connection, and again periodically, because the service at the target may be upgraded. */
   describe(
     request: DescribeRequest,
     callback: (error: ServiceError | null, response: DescribeResponse) => void,

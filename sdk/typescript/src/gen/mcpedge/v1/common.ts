@@ -12,7 +12,7 @@ export const protobufPackage = "mcpedge.v1";
 
 export const protobufFileName = "mcpedge/v1/common.proto";
 
-/** Role says who speaks. MCP: `role`. */
+/** Role is the author of a message. MCP: `role`. */
 export enum Role {
   /** ROLE_UNSPECIFIED - Not set; a contract error where a role is required. */
   ROLE_UNSPECIFIED = 0,
@@ -24,7 +24,7 @@ export enum Role {
 
 /** LogLevel is the severity of a log message, by RFC 5424. MCP: `LoggingLevel`. */
 export enum LogLevel {
-  /** LOG_LEVEL_UNSPECIFIED - In a request: the client wants no log messages. In a message: a contract error. */
+  /** LOG_LEVEL_UNSPECIFIED - In a request, the client wants no log messages. In a message, a contract error. */
   LOG_LEVEL_UNSPECIFIED = 0,
   /** LOG_LEVEL_DEBUG - MCP: "debug". */
   LOG_LEVEL_DEBUG = 1,
@@ -44,62 +44,62 @@ export enum LogLevel {
   LOG_LEVEL_EMERGENCY = 8,
 }
 
-/** CacheScope says who may share a cached answer. MCP: `cacheScope`, 2026-07-28. */
+/** CacheScope is which callers may share a cached response. MCP: `cacheScope`, 2026-07-28. */
 export enum CacheScope {
-  /** CACHE_SCOPE_UNSPECIFIED - Not said: private. */
+  /** CACHE_SCOPE_UNSPECIFIED - Not specified: private. */
   CACHE_SCOPE_UNSPECIFIED = 0,
-  /** CACHE_SCOPE_PUBLIC - The same for every caller. MCP: "public". */
+  /** CACHE_SCOPE_PUBLIC - The response is the same for every caller. MCP: "public". */
   CACHE_SCOPE_PUBLIC = 1,
-  /** CACHE_SCOPE_PRIVATE - Only for this principal; the edge then asks once per principal. MCP: "private". */
+  /** CACHE_SCOPE_PRIVATE - The response is for this principal only; the edge sends one request per principal. MCP: "private". */
   CACHE_SCOPE_PRIVATE = 2,
 }
 
 /**
- * FailureReason says why there is no result. It becomes a JSON-RPC error (for a tool call,
- * INVALID_ARGUMENT and FAILED_PRECONDITION become a result with `isError`, which a model can act on).
+ * FailureReason is why a call has no result. It becomes the code of a JSON-RPC error. For a call of a tool, INVALID_ARGUMENT and
+ * FAILED_PRECONDITION become a result with `isError`, because a model can act on it.
  */
 export enum FailureReason {
   /** FAILURE_REASON_UNSPECIFIED - Not set: treated as INTERNAL. */
   FAILURE_REASON_UNSPECIFIED = 0,
-  /** FAILURE_REASON_INVALID_ARGUMENT - The arguments are wrong. */
+  /** FAILURE_REASON_INVALID_ARGUMENT - An argument is invalid. */
   FAILURE_REASON_INVALID_ARGUMENT = 1,
   /** FAILURE_REASON_NOT_FOUND - The named tool, prompt or resource does not exist. For a resource, MCP: -32602, before 2026-07-28 -32002. */
   FAILURE_REASON_NOT_FOUND = 2,
-  /** FAILURE_REASON_FAILED_PRECONDITION - The state of the world does not allow it now. */
+  /** FAILURE_REASON_FAILED_PRECONDITION - The system is not in a state in which the call can run. */
   FAILURE_REASON_FAILED_PRECONDITION = 3,
-  /** FAILURE_REASON_PERMISSION_DENIED - The caller may not do it. */
+  /** FAILURE_REASON_PERMISSION_DENIED - The caller lacks a permission. */
   FAILURE_REASON_PERMISSION_DENIED = 4,
-  /** FAILURE_REASON_RESOURCE_EXHAUSTED - A quota is used up. */
+  /** FAILURE_REASON_RESOURCE_EXHAUSTED - A quota is exhausted. */
   FAILURE_REASON_RESOURCE_EXHAUSTED = 5,
-  /** FAILURE_REASON_UNAVAILABLE - Try again later. */
+  /** FAILURE_REASON_UNAVAILABLE - The service is unavailable for now; the client may retry. */
   FAILURE_REASON_UNAVAILABLE = 6,
-  /** FAILURE_REASON_DEADLINE_EXCEEDED - It took too long. */
+  /** FAILURE_REASON_DEADLINE_EXCEEDED - The deadline expired. */
   FAILURE_REASON_DEADLINE_EXCEEDED = 7,
-  /** FAILURE_REASON_INTERNAL - A fault of the backend. */
+  /** FAILURE_REASON_INTERNAL - An error in the backend. */
   FAILURE_REASON_INTERNAL = 8,
 }
 
-/** Icon is an image a client may show. MCP: `Icon`, revision 2025-11-25 and later; dropped before. */
+/** Icon is an image that a client may show. MCP: `Icon`, revision 2025-11-25 and later; the edge removes it for earlier revisions. */
 export interface Icon {
   /** An https: or data: URI. Required. MCP: `src`. */
   src: string;
-  /** Overrides the MIME type of the source; empty: unknown. MCP: `mimeType`. */
+  /** Overrides the MIME type of the source; empty: not specified. MCP: `mimeType`. */
   mimeType: string;
   /** Sizes such as "48x48" or "any"; empty: any size. MCP: `sizes`. */
   sizes: string[];
-  /** The background it is drawn for, "light" or "dark"; empty: any. MCP: `theme`. */
+  /** The background for which the icon is designed, "light" or "dark"; empty: any. MCP: `theme`. */
   theme: string;
 }
 
-/** Annotations tell a client how to use an object. MCP: `annotations`. */
+/** Annotations are hints to clients about how to use an object. MCP: `annotations`. */
 export interface Annotations {
-  /** For whom it is meant; empty: not said. MCP: `audience`. */
+  /** The intended readers; empty: not specified. MCP: `audience`. */
   audience: Role[];
-  /** Importance from 0 (optional) to 1 (required). Absent: not said. MCP: `priority`. */
+  /** Importance from 0 (optional) to 1 (required). Absent: not specified. MCP: `priority`. */
   priority?:
     | number
     | undefined;
-  /** ISO 8601 time of the last change; empty: not said. MCP: `lastModified`, 2025-06-18 and later. */
+  /** ISO 8601 time of the last change; empty: not specified. MCP: `lastModified`, 2025-06-18 and later. */
   lastModified: string;
 }
 
@@ -109,9 +109,9 @@ export interface Implementation {
   name: string;
   /** Version, any form. Required. MCP: `version`. */
   version: string;
-  /** Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later. */
+  /** Display name; empty: `name`. MCP: `title`, 2025-06-18 and later. */
   title: string;
-  /** What it is, for people. MCP: `description`, 2025-11-25 and later. */
+  /** Description for people. MCP: `description`, 2025-11-25 and later. */
   description: string;
   /** Home page. MCP: `websiteUrl`, 2025-11-25 and later. */
   websiteUrl: string;
@@ -120,27 +120,30 @@ export interface Implementation {
 }
 
 /**
- * Principal is who is calling, as the edge verified it. It never carries the token.
- * An empty subject is an anonymous caller.
+ * Principal is the identity of the caller, as verified by the edge. It never contains the token.
+ * An empty subject means an anonymous caller.
  */
 export interface Principal {
-  /** Stable id of the caller at its issuer: the token's `sub`, or the id of its client, see subject_is_client. Empty: anonymous. */
+  /** Stable id of the caller at its issuer: the `sub` of the token, or the id of the client, see subject_is_client. Empty: anonymous. */
   subject: string;
-  /** Who vouches for the subject (the token's `iss`). Empty: anonymous or local. */
+  /** Issuer of the subject (the `iss` of the token). Empty: the caller is anonymous, or has no issuer. */
   issuer: string;
   /** Granted scopes, in the token's order. */
   scopes: string[];
-  /** Roles and groups, as the issuer names them. None: the token has none. */
+  /** Roles and groups, as the issuer names them. Empty: the token has none. */
   roles: string[];
-  /** The OAuth client that the token was issued to (its `client_id` or `azp`). Empty: not said. */
+  /** The OAuth client that the token was issued to (its `client_id` or `azp`). Empty: unknown. */
   clientId: string;
-  /** Who acts for the subject, at the issuer (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject itself. */
+  /** The party that acts for the subject (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject acts for itself. */
   actor: string;
-  /** Other claims of the token: name, as the edge's setting `claims` of this backend has it, to a JSON value. A claim that the token lacks is missing. */
+  /**
+   * Further claims of the token: name to a JSON value. The names are those in the edge's setting `claims` of this backend. A claim that
+   * the token does not have is absent.
+   */
   claimsJson: { [key: string]: string };
   /**
-   * Whether the subject is the id of a client that acts for itself, and no user's. A user whose subject has the same text is somebody else:
-   * what a backend keeps for its callers is to be told apart by issuer, subject and this.
+   * The subject is the id of a client that acts for itself, not of a user. A user with the same text as subject is a different principal:
+   * a backend that stores data of its callers must identify them by issuer, subject and this field.
    */
   subjectIsClient: boolean;
 }
@@ -151,11 +154,11 @@ export interface Principal_ClaimsJsonEntry {
 }
 
 /**
- * CacheHint is what clients are told about keeping an answer. The edge's own copy of a list does
- * not follow it, but the change feed. Absent: ttl 0, private.
+ * CacheHint is how clients may cache a response. The edge's own cache of lists follows the change feed instead of the ttl.
+ * Absent: ttl 0, private.
  */
 export interface CacheHint {
-  /** How long a client may keep the answer; 0 to 30 days, whole milliseconds. MCP: `ttlMs`. */
+  /** How long a client may cache the response; 0 to 30 days, whole milliseconds. MCP: `ttlMs`. */
   ttl:
     | Duration
     | undefined;
@@ -164,25 +167,25 @@ export interface CacheHint {
 }
 
 /**
- * ClientCapabilities is what the client can be asked, effective for this one request (modern
- * clients declare it per request, legacy clients once per session). MCP: `ClientCapabilities`.
+ * ClientCapabilities are the requests that the client can answer, effective for this one request. Clients of 2026-07-28 declare
+ * them in each request, clients of earlier revisions once per session. MCP: `ClientCapabilities`.
  */
 export interface ClientCapabilities {
-  /** Present: the client answers elicitation. MCP: `elicitation`. */
+  /** Present: the client supports elicitation. MCP: `elicitation`. */
   elicitation:
     | ElicitationCapability
     | undefined;
-  /** Present: the client answers sampling. MCP: `sampling`. */
+  /** Present: the client supports sampling. MCP: `sampling`. */
   sampling:
     | SamplingCapability
     | undefined;
-  /** Present: the client lists roots. MCP: `roots`. */
+  /** Present: the client can list its roots. MCP: `roots`. */
   roots:
     | RootsCapability
     | undefined;
   /** Settings of protocol extensions: id to a JSON object. MCP: `extensions`. */
   extensionsJson: { [key: string]: string };
-  /** Every other member, as one JSON object (`experimental` among them); empty: none. */
+  /** All other members, such as `experimental`, as one JSON object; empty: none. */
   extraJson: string;
 }
 
@@ -191,17 +194,17 @@ export interface ClientCapabilities_ExtensionsJsonEntry {
   value: string;
 }
 
-/** ElicitationCapability: which modes the client supports. */
+/** ElicitationCapability is the modes of elicitation that the client supports. */
 export interface ElicitationCapability {
-  /** Forms. An empty MCP object means forms only, so this is then true. MCP: `elicitation.form`. */
+  /** Forms. Also true if the client's `elicitation` is an empty object. MCP: `elicitation.form`. */
   form: boolean;
-  /** URLs opened by the user. MCP: `elicitation.url`. */
+  /** URLs that the user opens. MCP: `elicitation.url`. */
   url: boolean;
   /** Unknown members as a JSON object; empty: none. */
   extraJson: string;
 }
 
-/** SamplingCapability: what a sampling request may use. */
+/** SamplingCapability is what a sampling request may use. */
 export interface SamplingCapability {
   /** `includeContext` other than none. MCP: `sampling.context`. */
   context: boolean;
@@ -211,19 +214,19 @@ export interface SamplingCapability {
   extraJson: string;
 }
 
-/** RootsCapability: that roots can be listed. */
+/** RootsCapability says that the client can list its roots. */
 export interface RootsCapability {
-  /** Legacy clients notify of changes. MCP: `roots.listChanged`. */
+  /** The client sends notifications when its roots change; revisions with sessions only. MCP: `roots.listChanged`. */
   listChanged: boolean;
   /** Unknown members as a JSON object; empty: none. */
   extraJson: string;
 }
 
-/** Progress of a running call. MCP: `notifications/progress`, sent only when the client asked. */
+/** Progress of a running call. It is sent to the client only if the client requested it. MCP: `notifications/progress`. */
 export interface Progress {
-  /** Must rise with every message of a call, over its rounds too; what does not rise is dropped. MCP: `progress`. */
+  /** Must increase with every message of a call, across its rounds; the edge drops a message whose value does not. MCP: `progress`. */
   progress: number;
-  /** The end value, when known. MCP: `total`. */
+  /** The final value of progress. Absent: unknown. MCP: `total`. */
   total?:
     | number
     | undefined;
@@ -233,19 +236,22 @@ export interface Progress {
   metaJson: string;
 }
 
-/** LogMessage of a running call. MCP: `notifications/message`, sent when the client's level admits it. */
+/**
+ * LogMessage of a running call. It is sent to the client if its level is at least the one that the client wants.
+ * MCP: `notifications/message`.
+ */
 export interface LogMessage {
   /** Required. MCP: `level`. */
   level: LogLevel;
   /** Name of the logger; empty: none. MCP: `logger`. */
   logger: string;
-  /** Any JSON value. Required. MCP: `data`. No secrets, no personal data. */
+  /** Any JSON value, without secrets and personal data. Required. MCP: `data`. */
   dataJson: string;
   /** `_meta` of the notification, a JSON object; empty: none. */
   metaJson: string;
 }
 
-/** Failure ends a call without a result. A plain gRPC status does the same with less detail. */
+/** Failure ends a call without a result. A gRPC status does the same with less detail. */
 export interface Failure {
   /** MCP: the error's code. */
   reason: FailureReason;
@@ -254,50 +260,50 @@ export interface Failure {
   /** Any JSON value; empty: none. MCP: the error's `data`. */
   dataJson: string;
   /**
-   * With PERMISSION_DENIED, the OAuth scopes that the caller lacks, at most 32 of at most 256 bytes: a client that gets an access token
-   * with them can call again. Ignored with other reasons. MCP: 403 with a challenge of `insufficient_scope`, where the response has not
-   * begun; the error's `data` is `{"scopes": […]}` if data_json is empty.
+   * With PERMISSION_DENIED, the OAuth scopes that the caller lacks, at most 32 of at most 256 bytes each: a client that obtains an access
+   * token with them can retry. Ignored with other reasons. MCP: 403 with a challenge of `insufficient_scope` if the response has not
+   * started; the error's `data` is `{"scopes": […]}` if data_json is empty.
    */
   scopes: string[];
 }
 
-/** RequestContext is what a handler may need to know of the request. It comes with every unit of work. */
+/** RequestContext is what the edge knows about a request. It accompanies every round of a call. */
 export interface RequestContext {
-  /** Stable over the rounds and re-runs of one call, random, at most 64 characters: the key of idempotency. */
+  /** Random id of the call, the same in all its rounds and attempts, at most 64 characters. Use it as the idempotency key. */
   callId: string;
-  /** 1 for the first run of a round, one more each time the round is run again after a replica was lost. */
+  /** 1 for the first attempt of a round, plus 1 for each repetition after a replica was lost. */
   attempt: number;
-  /** 1 for the first round, one more each time the answers to an input_required came. */
+  /** 1 for the first round, plus 1 for each InputRequired that the client has answered. */
   round: number;
-  /** Who is calling. */
+  /** The caller. */
   principal:
     | Principal
     | undefined;
-  /** The client's own word, unverified: for display, never for decisions. Absent: not said. */
+  /** The client's own description of itself, unverified: for display, never for decisions. Absent: the client sent none. */
   clientInfo:
     | Implementation
     | undefined;
-  /** What may be asked in input_required. */
+  /** The requests that InputRequired may contain. */
   clientCapabilities:
     | ClientCapabilities
     | undefined;
-  /** Messages below this level are dropped by the edge. UNSPECIFIED: none are wanted. */
+  /** The edge drops log messages below this level. UNSPECIFIED: it drops all. */
   logLevel: LogLevel;
-  /** False: progress is dropped by the edge, so it need not be sent. */
+  /** False: the edge drops progress, so the handler need not send it. */
   progressWanted: boolean;
-  /** `_meta` of the client's request without what the edge consumed, a JSON object; empty: none. */
+  /** `_meta` of the client's request without the members that the edge handles, a JSON object; empty: none. */
   metaJson: string;
   /** Present: the call is a task, or may become one. */
   task:
     | TaskContext
     | undefined;
-  /** The edge takes Checkpoint events. */
+  /** The edge accepts Checkpoint events. */
   checkpoints: boolean;
 }
 
-/** TaskContext is about the task that a call is, or may become (TaskSupport). */
+/** TaskContext describes the task that a call is, or may become (TaskSupport). */
 export interface TaskContext {
-  /** The task's id, which clients know it by; it is unguessable, and not to be shown to others. Empty: the call is none yet, and may become one. */
+  /** The id of the task. It is unguessable, and must be shown to the caller only. Empty: the call is not yet a task, and may become one. */
   id: string;
 }
 

@@ -14,7 +14,7 @@ export const protobufFileName = "mcpedge/v1/content.proto";
 
 /**
  * ContentBlock is one piece of a result or a message. MCP: `ContentBlock`.
- * A client of a revision that lacks a kind gets the nearest one it has.
+ * For a client whose revision lacks a kind, the edge converts the block to the nearest kind of that revision.
  */
 export interface ContentBlock {
   /** MCP: type "text". */
@@ -37,15 +37,15 @@ export interface ContentBlock {
   resource?:
     | ResourceContents
     | undefined;
-  /** A whole block as a JSON object with `type`: what is not typed here. Passed on as it is. */
+  /** A block of another type, as a JSON object with `type`. The edge passes it on unchanged. */
   rawJson?:
     | string
     | undefined;
-  /** MCP: `annotations`. For a resource_link the link's own are used when this is absent. */
+  /** Absent for a resource_link: those of the Resource. MCP: `annotations`. */
   annotations:
     | Annotations
     | undefined;
-  /** MCP: `_meta`, a JSON object; empty: none. For a resource_link the link's own is used when this is empty. */
+  /** A JSON object. Empty for a resource_link: that of the Resource; empty for others: none. MCP: `_meta`. */
   metaJson: string;
 }
 
@@ -55,29 +55,29 @@ export interface TextContent {
   text: string;
 }
 
-/** ImageContent is a picture. */
+/** ImageContent is an image. */
 export interface ImageContent {
-  /** The bytes; base64 is the edge's business. MCP: `data`. */
+  /** The bytes, not encoded: the edge encodes them in base64. MCP: `data`. */
   data: Buffer;
   /** Required. MCP: `mimeType`. */
   mimeType: string;
 }
 
-/** AudioContent is a sound. */
+/** AudioContent is an audio clip. */
 export interface AudioContent {
-  /** The bytes; base64 is the edge's business. MCP: `data`. */
+  /** The bytes, not encoded: the edge encodes them in base64. MCP: `data`. */
   data: Buffer;
   /** Required. MCP: `mimeType`. */
   mimeType: string;
 }
 
-/** Resource describes what can be read. MCP: `Resource`, and `ResourceLink` in content. */
+/** Resource describes a resource that can be read. MCP: `Resource`, and `ResourceLink` in content. */
 export interface Resource {
   /** Absolute URI. Required. MCP: `uri`. */
   uri: string;
   /** Programmatic name. Required. MCP: `name`. */
   name: string;
-  /** Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later. */
+  /** Display name; empty: `name`. MCP: `title`, 2025-06-18 and later. */
   title: string;
   /** For people and models; empty: none. MCP: `description`. */
   description: string;
@@ -97,7 +97,7 @@ export interface Resource {
   metaJson: string;
 }
 
-/** ResourceContents is what was read, or what is embedded in content. MCP: `TextResourceContents`, `BlobResourceContents`. */
+/** ResourceContents is the content of a resource, as a result or embedded in content. MCP: `TextResourceContents`, `BlobResourceContents`. */
 export interface ResourceContents {
   /** Absolute URI. Required. MCP: `uri`. */
   uri: string;

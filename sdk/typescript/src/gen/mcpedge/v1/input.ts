@@ -22,85 +22,88 @@ export enum ElicitAction {
   ELICIT_ACTION_ACCEPT = 1,
   /** ELICIT_ACTION_DECLINE - MCP: "decline". */
   ELICIT_ACTION_DECLINE = 2,
-  /** ELICIT_ACTION_CANCEL - MCP: "cancel"; also when a legacy client answered with an error. */
+  /** ELICIT_ACTION_CANCEL - MCP: "cancel". Also if a client of a revision with sessions answered with an error. */
   ELICIT_ACTION_CANCEL = 3,
 }
 
-/** TaskMode says which calls become tasks. */
+/** TaskMode is which calls become tasks. */
 export enum TaskMode {
-  /** TASK_MODE_UNSPECIFIED - Not said: forbidden. */
+  /** TASK_MODE_UNSPECIFIED - Not specified: forbidden. */
   TASK_MODE_UNSPECIFIED = 0,
-  /** TASK_MODE_FORBIDDEN - None. MCP: "forbidden". */
+  /** TASK_MODE_FORBIDDEN - No call. MCP: "forbidden". */
   TASK_MODE_FORBIDDEN = 1,
-  /** TASK_MODE_OPTIONAL - Those of clients that can have tasks, and others are answered when they end. MCP: "optional". */
+  /** TASK_MODE_OPTIONAL - The calls of clients that support tasks; calls of other clients return their result. MCP: "optional". */
   TASK_MODE_OPTIONAL = 2,
-  /** TASK_MODE_REQUIRED - All: the edge refuses those of clients that cannot have tasks. MCP: "required". */
+  /** TASK_MODE_REQUIRED - All calls; the edge refuses calls of clients that do not support tasks. MCP: "required". */
   TASK_MODE_REQUIRED = 3,
 }
 
-/** TaskStart says when a call becomes a task that may. A client of 2025-11-25 chooses itself: a task then begins at once. */
+/** TaskStart is when a call becomes a task, if it may. A client of 2025-11-25 can request a task, which then starts at once. */
 export enum TaskStart {
-  /** TASK_START_UNSPECIFIED - Not said: deferred where tasks are optional, at once where they are required. */
+  /** TASK_START_UNSPECIFIED - Not specified: deferred if tasks are optional, at once if they are required. */
   TASK_START_UNSPECIFIED = 0,
-  /** TASK_START_AT_ONCE - Before the backend is called. Questions to the client are then the task's. */
+  /** TASK_START_AT_ONCE - Before the backend is called. The task then has all requests to the client. */
   TASK_START_AT_ONCE = 1,
   /**
-   * TASK_START_DEFERRED - When the call has run for the edge's setting `tasks.after`, or its backend sends Defer; a call that has ended before has its
-   * result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
+   * TASK_START_DEFERRED - When the call has run for the time of the edge's setting `tasks.after`, or its backend sends Defer. A call that ends earlier returns
+   * its result instead of a task, unless tasks are required. The client answers earlier requests before the call becomes a task.
    */
   TASK_START_DEFERRED = 2,
 }
 
 /**
- * InputRequired ends a round: the call goes on when the client has answered. The handler then runs
- * again from its top with the answers and the state. No side effect before the last answer.
- * At least one of requests and state is set. MCP: `InputRequiredResult`, 2026-07-28; legacy clients
- * get the requests as elicitation/create, sampling/createMessage and roots/list on their stream.
+ * InputRequired ends a round with requests to the client. When the client has answered them, the next round calls the handler again,
+ * from its beginning, with the answers and the state. A handler should have no side effects before it has the last answer.
+ * At least one of requests and state must be set. MCP: `InputRequiredResult`, 2026-07-28; clients of earlier revisions
+ * receive the requests as elicitation/create, sampling/createMessage and roots/list on their stream.
  */
 export interface InputRequired {
-  /** What to ask, all at once; 0 to 16. MCP: `inputRequests`. */
+  /** The requests, 0 to 16, which the client receives together. MCP: `inputRequests`. */
   requests: InputRequest[];
   /**
-   * The handler's own memory, given back verbatim; at most 64 KiB. The edge seals it on its way
-   * through the client. MCP: inside `requestState`.
+   * Data of the handler, which the next round returns unchanged; at most 64 KiB. The edge seals it before it sends it to
+   * the client. MCP: inside `requestState`.
    */
   state: Buffer;
-  /** With state alone: when to call again, 0 to 1 h; the call's lifetime bounds how often. Absent: soon. */
+  /** Without requests, the wait before the next round, 0 to 1 h; the number of rounds is limited by the lifetime of the call. Absent: soon. */
   retryAfter:
     | Duration
     | undefined;
-  /** The next round may be run again with this state when its replica is lost, whatever the tool says of itself: it only asks how a job is, for example. */
+  /**
+   * The next round may be repeated with this state if its replica is lost, independently of the annotations of the tool. Set it, for
+   * example, if the next round only polls the status of a job.
+   */
   repeatable: boolean;
 }
 
-/** InputRequest is one question to the client. */
+/** InputRequest is one request to the client. */
 export interface InputRequest {
   /**
-   * Names the answer; unique in one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
-   * Keys that begin with "mcpedge." are those of the edge's own questions: one from a backend is a contract error.
+   * Identifies the answer; unique within one InputRequired, 1 to 128 bytes. MCP: the key in `inputRequests`.
+   * Keys that begin with "mcpedge." are reserved for requests of the edge: one from a backend is a contract error.
    */
   key: string;
-  /** Ask the user for data. MCP: elicitation/create, mode "form". */
+  /** Requests data from the user. MCP: elicitation/create, mode "form". */
   elicitForm?:
     | ElicitForm
     | undefined;
-  /** Send the user to a URL. MCP: elicitation/create, mode "url". */
+  /** Requests that the user opens a URL. MCP: elicitation/create, mode "url". */
   elicitUrl?:
     | ElicitUrl
     | undefined;
-  /** Ask the client's model. MCP: sampling/createMessage. */
+  /** Requests a message from the client's model. MCP: sampling/createMessage. */
   createMessage?:
     | CreateMessage
     | undefined;
-  /** Ask for the client's roots. MCP: roots/list. */
+  /** Requests the client's roots. MCP: roots/list. */
   listRoots?:
     | ListRoots
     | undefined;
-  /** One of these requests as a whole: a JSON object with `method` and `params`, which pass as they are. */
+  /** One of the above as a JSON object with `method` and `params`, which the edge passes on unchanged. */
   rawJson?: string | undefined;
 }
 
-/** InputResponse is one answer of the client, by the key it was asked under. */
+/** InputResponse is the client's answer to one InputRequest. */
 export interface InputResponse {
   /** The key of the request. */
   key: string;
@@ -116,13 +119,13 @@ export interface InputResponse {
   listRoots?:
     | ListRootsResult
     | undefined;
-  /** Anything else: the result as a JSON value. */
+  /** Answer to another request, as a JSON value. */
   rawJson?: string | undefined;
 }
 
-/** ElicitForm asks the user to fill in a form. Never for secrets: those go by ElicitUrl. */
+/** ElicitForm requests that the user fills in a form. It must not request secrets: use ElicitUrl for those. */
 export interface ElicitForm {
-  /** What is asked and why. MCP: `message`. */
+  /** Explains to the user what is requested and why. MCP: `message`. */
   message: string;
   /** A flat JSON Schema object of primitive properties. MCP: `requestedSchema`. */
   requestedSchemaJson: string;
@@ -130,9 +133,9 @@ export interface ElicitForm {
   metaJson: string;
 }
 
-/** ElicitUrl asks the user to open a URL. The edge mints `elicitationId` for revisions that have it. */
+/** ElicitUrl requests that the user opens a URL. The edge generates `elicitationId` for revisions that have it. */
 export interface ElicitUrl {
-  /** What is asked and why. MCP: `message`. */
+  /** Explains to the user what is requested and why. MCP: `message`. */
   message: string;
   /** An https: URL without user data. MCP: `url`. */
   url: string;
@@ -144,11 +147,11 @@ export interface ElicitUrl {
 export interface ElicitResult {
   /** MCP: `action`. */
   action: ElicitAction;
-  /** A JSON object by the requested schema, `{}` where a client accepted without content; empty unless accepted. MCP: `content`. */
+  /** A JSON object that fits the requested schema; `{}` if the client accepted without content. Empty unless accepted. MCP: `content`. */
   contentJson: string;
 }
 
-/** CreateMessage asks the client's model. MCP: `CreateMessageRequestParams`. */
+/** CreateMessage requests a message from the client's model. MCP: `CreateMessageRequestParams`. */
 export interface CreateMessage {
   /** Required. MCP: `messages`. */
   messages: SamplingMessage[];
@@ -166,11 +169,11 @@ export interface CreateMessage {
   modelPreferences:
     | ModelPreferences
     | undefined;
-  /** "none", "thisServer" or "allServers"; empty: not said. MCP: `includeContext`. */
+  /** "none", "thisServer" or "allServers"; empty: not specified. MCP: `includeContext`. */
   includeContext: string;
-  /** Tools the model may use; needs the client's sampling.tools. MCP: `tools`, 2025-11-25 and later. */
+  /** Tools that the model may use; requires the client's capability sampling.tools. MCP: `tools`, 2025-11-25 and later. */
   tools: Tool[];
-  /** "auto", "required" or "none"; empty: not said. MCP: `toolChoice.mode`. */
+  /** "auto", "required" or "none"; empty: not specified. MCP: `toolChoice.mode`. */
   toolChoiceMode: string;
   /** For the model's provider, a JSON object; empty: none. MCP: `metadata`. */
   metadataJson: string;
@@ -178,19 +181,19 @@ export interface CreateMessage {
   metaJson: string;
 }
 
-/** ModelPreferences steers the client's choice of a model. */
+/** ModelPreferences are hints for the client's choice of a model. */
 export interface ModelPreferences {
   /** Names or parts of names, best first. MCP: `hints[].name`. */
   hints: string[];
-  /** 0 to 1. Absent: not said. MCP: `costPriority`. */
+  /** 0 to 1. Absent: not specified. MCP: `costPriority`. */
   costPriority?:
     | number
     | undefined;
-  /** 0 to 1. Absent: not said. MCP: `speedPriority`. */
+  /** 0 to 1. Absent: not specified. MCP: `speedPriority`. */
   speedPriority?:
     | number
     | undefined;
-  /** 0 to 1. Absent: not said. MCP: `intelligencePriority`. */
+  /** 0 to 1. Absent: not specified. MCP: `intelligencePriority`. */
   intelligencePriority?: number | undefined;
 }
 
@@ -198,7 +201,7 @@ export interface ModelPreferences {
 export interface SamplingMessage {
   /** Required. MCP: `role`. */
   role: Role;
-  /** One or more; more than one needs 2025-11-25 or later. MCP: `content`. */
+  /** At least one; more than one requires 2025-11-25 or later. MCP: `content`. */
   content: SamplingContent[];
   /** MCP: `_meta`, a JSON object; empty: none. */
   metaJson: string;
@@ -226,7 +229,7 @@ export interface SamplingContent {
   toolResult?:
     | ToolResult
     | undefined;
-  /** A whole block as a JSON object with `type`. */
+  /** A block of another type, as a JSON object with `type`. */
   rawJson?:
     | string
     | undefined;
@@ -238,9 +241,9 @@ export interface SamplingContent {
   metaJson: string;
 }
 
-/** ToolUse is the model's wish to call a tool. */
+/** ToolUse is the model's request to call a tool. */
 export interface ToolUse {
-  /** Names this use. MCP: `id`. */
+  /** Identifies this request. MCP: `id`. */
   id: string;
   /** MCP: `name`. */
   name: string;
@@ -248,7 +251,7 @@ export interface ToolUse {
   inputJson: string;
 }
 
-/** ToolResult is the answer to a ToolUse. */
+/** ToolResult is the result of a ToolUse. */
 export interface ToolResult {
   /** The id of the ToolUse. MCP: `toolUseId`. */
   toolUseId: string;
@@ -260,35 +263,35 @@ export interface ToolResult {
   isError: boolean;
 }
 
-/** CreateMessageResult is what the client's model said. MCP: `CreateMessageResult`. */
+/** CreateMessageResult is the message of the client's model. MCP: `CreateMessageResult`. */
 export interface CreateMessageResult {
   /** MCP: `role`. */
   role: Role;
   /** MCP: `content`. */
   content: SamplingContent[];
-  /** The model that answered. MCP: `model`. */
+  /** The model that generated the message. MCP: `model`. */
   model: string;
-  /** Such as "endTurn"; empty: not said. MCP: `stopReason`. */
+  /** Why the model stopped, such as "endTurn"; empty: not specified. MCP: `stopReason`. */
   stopReason: string;
   /** MCP: `_meta`, a JSON object; empty: none. */
   metaJson: string;
 }
 
-/** ListRoots asks for the client's roots. MCP: roots/list. */
+/** ListRoots requests the client's roots. MCP: roots/list. */
 export interface ListRoots {
 }
 
-/** ListRootsResult: the roots. MCP: `ListRootsResult`. */
+/** ListRootsResult is the client's roots. MCP: `ListRootsResult`. */
 export interface ListRootsResult {
   /** MCP: `roots`. */
   roots: Root[];
 }
 
-/** Root is a directory or file the client works on. */
+/** Root is a directory or file that the client works on. */
 export interface Root {
   /** A file: URI. MCP: `uri`. */
   uri: string;
-  /** For people; empty: none. MCP: `name`. */
+  /** Display name; empty: none. MCP: `name`. */
   name: string;
   /** MCP: `_meta`, a JSON object; empty: none. */
   metaJson: string;
@@ -296,9 +299,9 @@ export interface Root {
 
 /** Tool describes a callable tool. MCP: `Tool`. */
 export interface Tool {
-  /** 1 to 64 of [A-Za-z0-9_.-]; the edge may put a prefix before it. MCP: `name`. */
+  /** 1 to 64 of [A-Za-z0-9_.-]; the edge may prepend a prefix. MCP: `name`. */
   name: string;
-  /** Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later. */
+  /** Display name; empty: `name`. MCP: `title`, 2025-06-18 and later. */
   title: string;
   /** For the model; empty: none. MCP: `description`. */
   description: string;
@@ -306,7 +309,7 @@ export interface Tool {
   inputSchemaJson: string;
   /** JSON Schema 2020-12 of the structured content; empty: none. MCP: `outputSchema`, 2025-06-18 and later. */
   outputSchemaJson: string;
-  /** Absent: nothing said. MCP: `annotations`, 2025-03-26 and later. */
+  /** Absent: not specified. MCP: `annotations`, 2025-03-26 and later. */
   annotations:
     | ToolAnnotations
     | undefined;
@@ -319,41 +322,41 @@ export interface Tool {
 }
 
 /**
- * TaskSupport says whether a call of the tool may become a task: one that its client need not hold a connection for, and asks
- * about by an id. The edge keeps the task; the backend serves it as any other call. Any revision's client sees the same task.
+ * TaskSupport is whether a call of the tool may become a task. The client of a task needs no open connection, and polls the task by
+ * its id. The edge stores the task; the backend serves its rounds like those of any other call. Clients of all revisions see the same task.
  */
 export interface TaskSupport {
   /** MCP: `execution.taskSupport`, 2025-11-25. */
   mode: TaskMode;
-  /** When the call becomes a task, where that is not its client's choice. */
+  /** When the call becomes a task, if its client does not choose. */
   start: TaskStart;
   /**
-   * How often a client should ask how the task is, 100 ms to 1 h, whole milliseconds. Absent: the edge's choice. MCP: `pollIntervalMs`, before 2026-07-28
-   * `pollInterval`.
+   * The interval at which a client should poll the task, 100 ms to 1 h, whole milliseconds. Absent: the edge chooses. MCP:
+   * `pollIntervalMs`; `pollInterval` before 2026-07-28.
    */
   pollInterval: Duration | undefined;
 }
 
 /**
- * ToolAnnotations are hints. The edge itself relies on read_only and idempotent: such a call may be
- * run again after a replica was lost.
+ * ToolAnnotations are hints. The edge relies on read_only and idempotent: it may repeat a call of such a tool
+ * after a replica was lost.
  */
 export interface ToolAnnotations {
   /** MCP: `title`; empty: none. */
   title: string;
-  /** Changes nothing. Absent: false. MCP: `readOnlyHint`. */
+  /** The tool changes nothing. Absent: false. MCP: `readOnlyHint`. */
   readOnly?:
     | boolean
     | undefined;
-  /** May destroy. Absent: true. MCP: `destructiveHint`. */
+  /** The tool may delete or overwrite something. Absent: true. MCP: `destructiveHint`. */
   destructive?:
     | boolean
     | undefined;
-  /** The same call again changes nothing more. Absent: false. MCP: `idempotentHint`. */
+  /** A repeated call with the same arguments has no further effect. Absent: false. MCP: `idempotentHint`. */
   idempotent?:
     | boolean
     | undefined;
-  /** Reaches beyond a closed world. Absent: true. MCP: `openWorldHint`. */
+  /** The tool interacts with an open set of external systems, such as the web. Absent: true. MCP: `openWorldHint`. */
   openWorld?: boolean | undefined;
 }
 

@@ -31,9 +31,9 @@ export const protobufFileName = "mcpedge/v1/prompts.proto";
 
 /** Prompt describes a prompt. MCP: `Prompt`. */
 export interface Prompt {
-  /** Programmatic name; the edge may put a prefix before it. MCP: `name`. */
+  /** Programmatic name; the edge may prepend a prefix. MCP: `name`. */
   name: string;
-  /** Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later. */
+  /** Display name; empty: `name`. MCP: `title`, 2025-06-18 and later. */
   title: string;
   /** For people; empty: none. MCP: `description`. */
   description: string;
@@ -45,7 +45,7 @@ export interface Prompt {
   metaJson: string;
 }
 
-/** PromptArgument is one argument, always a string. MCP: `PromptArgument`. */
+/** PromptArgument is one argument of a prompt, which is a string. MCP: `PromptArgument`. */
 export interface PromptArgument {
   /** MCP: `name`. */
   name: string;
@@ -53,29 +53,29 @@ export interface PromptArgument {
   title: string;
   /** MCP: `description`. */
   description: string;
-  /** The edge refuses a request without it. MCP: `required`. */
+  /** The edge refuses requests without the argument. MCP: `required`. */
   required: boolean;
 }
 
 /** ListPromptsRequest asks for one page. */
 export interface ListPromptsRequest {
-  /** Who is calling; absent when the edge asks for itself. Only a private list may depend on it. */
+  /** The caller; absent if the edge reads the list for all callers. Only a private list may depend on it. */
   principal:
     | Principal
     | undefined;
-  /** next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT. */
+  /** next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT. */
   pageToken: string;
-  /** At most so many; 0: the backend's choice. */
+  /** The most entries of the page; 0: the backend chooses. */
   pageSize: number;
 }
 
 /** ListPromptsResponse is one page. */
 export interface ListPromptsResponse {
-  /** In the order clients are to see them. */
+  /** In the order in which clients see them. */
   prompts: Prompt[];
   /** Empty: the last page. */
   nextPageToken: string;
-  /** Absent: ttl 0, public for the edge's own copy and private for clients. */
+  /** Absent: ttl 0, public for the edge's own cache and private for clients. */
   cache: CacheHint | undefined;
 }
 
@@ -85,13 +85,13 @@ export interface GetPromptRequest {
   name: string;
   /** MCP: `arguments`. */
   arguments: { [key: string]: string };
-  /** About the request. */
+  /** The context of the request. */
   context:
     | RequestContext
     | undefined;
-  /** Answers to the questions of the round before. */
+  /** Answers to the requests of the previous round. */
   inputResponses: InputResponse[];
-  /** The state of the round before, verbatim. */
+  /** The state of the previous round, unchanged. */
   state: Buffer;
 }
 
@@ -122,7 +122,7 @@ export interface GetPromptResponse {
   failure?: Failure | undefined;
 }
 
-/** GetPromptResult is the prompt, filled in. MCP: `GetPromptResult`. */
+/** GetPromptResult is the prompt with its arguments inserted. MCP: `GetPromptResult`. */
 export interface GetPromptResult {
   /** Empty: none. MCP: `description`. */
   description: string;
@@ -132,7 +132,7 @@ export interface GetPromptResult {
   metaJson: string;
 }
 
-/** PromptMessage is one turn. MCP: `PromptMessage`. */
+/** PromptMessage is one message of a prompt. MCP: `PromptMessage`. */
 export interface PromptMessage {
   /** MCP: `role`. */
   role: Role;
@@ -146,11 +146,11 @@ export interface CompletePromptRequest {
   name: string;
   /** MCP: `argument.name`. */
   argumentName: string;
-  /** What was typed so far. MCP: `argument.value`. */
+  /** The text typed so far. MCP: `argument.value`. */
   argumentValue: string;
   /** Arguments already chosen. MCP: `context.arguments`, 2025-06-18 and later. */
   contextArguments: { [key: string]: string };
-  /** About the request. */
+  /** The context of the request. */
   context: RequestContext | undefined;
 }
 
@@ -161,29 +161,29 @@ export interface CompletePromptRequest_ContextArgumentsEntry {
 
 /** CompletePromptResponse suggests values. */
 export interface CompletePromptResponse {
-  /** Best first; beyond 100 the edge truncates. MCP: `completion.values`. */
+  /** Best first; the edge drops those after the first 100. MCP: `completion.values`. */
   values: string[];
-  /** How many there are in all. Absent: unknown. MCP: `completion.total`. */
+  /** The number of all suggestions. Absent: unknown. MCP: `completion.total`. */
   total?:
     | number
     | undefined;
-  /** There are more than these. MCP: `completion.hasMore`. */
+  /** There are more suggestions. MCP: `completion.hasMore`. */
   hasMore: boolean;
 }
 
 /** WatchPromptsRequest opens the feed. */
 export interface WatchPromptsRequest {
-  /** Who is calling; absent when the edge asks for itself. */
+  /** The caller; absent if the edge watches for all callers. */
   principal: Principal | undefined;
 }
 
 /** WatchPromptsResponse is one event of the feed. */
 export interface WatchPromptsResponse {
-  /** First: from now on nothing is missed. */
+  /** The first event: the feed reports every later change. */
   started?:
     | WatchStarted
     | undefined;
-  /** List again. */
+  /** The list has changed: read it again. */
   changed?: ListChanged | undefined;
 }
 
@@ -1395,7 +1395,7 @@ export const WatchPromptsResponse: MessageFns<WatchPromptsResponse> = {
 /** PromptService serves prompts. */
 export type PromptServiceService = typeof PromptServiceService;
 export const PromptServiceService = {
-  /** ListPrompts lists the prompts, in a stable order, paged by count and by bytes. */
+  /** ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes. */
   listPrompts: {
     path: "/mcpedge.v1.PromptService/ListPrompts" as const,
     requestStream: false as const,
@@ -1428,9 +1428,9 @@ export const PromptServiceService = {
     responseDeserialize: (value: Buffer): CompletePromptResponse => CompletePromptResponse.decode(value),
   },
   /**
-   * WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchPrompts: {
     path: "/mcpedge.v1.PromptService/WatchPrompts" as const,
@@ -1445,22 +1445,22 @@ export const PromptServiceService = {
 } as const;
 
 export interface PromptServiceServer extends UntypedServiceImplementation {
-  /** ListPrompts lists the prompts, in a stable order, paged by count and by bytes. */
+  /** ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes. */
   listPrompts: handleUnaryCall<ListPromptsRequest, ListPromptsResponse>;
   /** GetPrompt streams any number of events, then exactly one outcome, then ends. */
   getPrompt: handleServerStreamingCall<GetPromptRequest, GetPromptResponse>;
   /** CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions. */
   completePrompt: handleUnaryCall<CompletePromptRequest, CompletePromptResponse>;
   /**
-   * WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchPrompts: handleServerStreamingCall<WatchPromptsRequest, WatchPromptsResponse>;
 }
 
 export interface PromptServiceClient extends Client {
-  /** ListPrompts lists the prompts, in a stable order, paged by count and by bytes. */
+  /** ListPrompts lists the prompts in a stable order, in pages that are limited by count and by bytes. */
   listPrompts(
     request: ListPromptsRequest,
     callback: (error: ServiceError | null, response: ListPromptsResponse) => void,
@@ -1500,9 +1500,9 @@ export interface PromptServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompletePromptResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchPrompts first sends `started`, then `changed` whenever the response of ListPrompts would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchPrompts(
     request: WatchPromptsRequest,

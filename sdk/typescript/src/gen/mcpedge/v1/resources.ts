@@ -29,17 +29,17 @@ export const protobufPackage = "mcpedge.v1";
 
 export const protobufFileName = "mcpedge/v1/resources.proto";
 
-/** ResourceTemplate describes resources by a URI template. MCP: `ResourceTemplate`. */
+/** ResourceTemplate describes a set of resources by a URI template. MCP: `ResourceTemplate`. */
 export interface ResourceTemplate {
   /** RFC 6570. Required. MCP: `uriTemplate`. */
   uriTemplate: string;
   /** Programmatic name. Required. MCP: `name`. */
   name: string;
-  /** Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later. */
+  /** Display name; empty: `name`. MCP: `title`, 2025-06-18 and later. */
   title: string;
   /** For people and models; empty: none. MCP: `description`. */
   description: string;
-  /** Of all its resources; empty: varies or unknown. MCP: `mimeType`. */
+  /** The MIME type of all its resources; empty: unknown, or not the same for all. MCP: `mimeType`. */
   mimeType: string;
   /** MCP: `annotations`. */
   annotations:
@@ -53,48 +53,48 @@ export interface ResourceTemplate {
 
 /** ListResourcesRequest asks for one page. */
 export interface ListResourcesRequest {
-  /** Who is calling; absent when the edge asks for itself. Only a private list may depend on it. */
+  /** The caller; absent if the edge reads the list for all callers. Only a private list may depend on it. */
   principal:
     | Principal
     | undefined;
-  /** next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT. */
+  /** next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT. */
   pageToken: string;
-  /** At most so many; 0: the backend's choice. */
+  /** The most entries of the page; 0: the backend chooses. */
   pageSize: number;
 }
 
 /** ListResourcesResponse is one page. */
 export interface ListResourcesResponse {
   /**
-   * In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from
-   * those of other backends: a scheme or an authority of one's own makes sure.
+   * In the order in which clients see them. The edge does not prefix URIs, so they must differ from those of
+   * other backends. Use a scheme or an authority that no other backend uses.
    */
   resources: Resource[];
   /** Empty: the last page. */
   nextPageToken: string;
-  /** Absent: ttl 0, public for the edge's own copy and private for clients. */
+  /** Absent: ttl 0, public for the edge's own cache and private for clients. */
   cache: CacheHint | undefined;
 }
 
 /** ListResourceTemplatesRequest asks for one page. */
 export interface ListResourceTemplatesRequest {
-  /** Who is calling; absent when the edge asks for itself. Only a private list may depend on it. */
+  /** The caller; absent if the edge reads the list for all callers. Only a private list may depend on it. */
   principal:
     | Principal
     | undefined;
-  /** next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT. */
+  /** next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT. */
   pageToken: string;
-  /** At most so many; 0: the backend's choice. */
+  /** The most entries of the page; 0: the backend chooses. */
   pageSize: number;
 }
 
 /** ListResourceTemplatesResponse is one page. */
 export interface ListResourceTemplatesResponse {
-  /** In the order clients are to see them. */
+  /** In the order in which clients see them. */
   resourceTemplates: ResourceTemplate[];
   /** Empty: the last page. */
   nextPageToken: string;
-  /** Absent: ttl 0, public for the edge's own copy and private for clients. */
+  /** Absent: ttl 0, public for the edge's own cache and private for clients. */
   cache: CacheHint | undefined;
 }
 
@@ -102,13 +102,13 @@ export interface ListResourceTemplatesResponse {
 export interface ReadResourceRequest {
   /** Absolute URI. MCP: `uri`. */
   uri: string;
-  /** About the request. */
+  /** The context of the request. */
   context:
     | RequestContext
     | undefined;
-  /** Answers to the questions of the round before. */
+  /** Answers to the requests of the previous round. */
   inputResponses: InputResponse[];
-  /** The state of the round before, verbatim. */
+  /** The state of the previous round, unchanged. */
   state: Buffer;
 }
 
@@ -134,9 +134,9 @@ export interface ReadResourceResponse {
   failure?: Failure | undefined;
 }
 
-/** ReadResourceResult is what was read. MCP: `ReadResourceResult`. */
+/** ReadResourceResult is the contents of a resource. MCP: `ReadResourceResult`. */
 export interface ReadResourceResult {
-  /** At least one; an unknown URI is Failure NOT_FOUND, never an empty list. MCP: `contents`. */
+  /** At least one. For an unknown URI return Failure NOT_FOUND instead of an empty list. MCP: `contents`. */
   contents: ResourceContents[];
   /** Absent: ttl 0, private. MCP: `ttlMs`, `cacheScope`. */
   cache:
@@ -148,15 +148,15 @@ export interface ReadResourceResult {
 
 /** CompleteResourceTemplateRequest asks for values of one variable. */
 export interface CompleteResourceTemplateRequest {
-  /** As listed. MCP: `ref.uri`. */
+  /** The template, as listed. MCP: `ref.uri`. */
   uriTemplate: string;
   /** The variable. MCP: `argument.name`. */
   argumentName: string;
-  /** What was typed so far. MCP: `argument.value`. */
+  /** The text typed so far. MCP: `argument.value`. */
   argumentValue: string;
   /** Variables already chosen. MCP: `context.arguments`, 2025-06-18 and later. */
   contextArguments: { [key: string]: string };
-  /** About the request. */
+  /** The context of the request. */
   context: RequestContext | undefined;
 }
 
@@ -167,117 +167,117 @@ export interface CompleteResourceTemplateRequest_ContextArgumentsEntry {
 
 /** CompleteResourceTemplateResponse suggests values. */
 export interface CompleteResourceTemplateResponse {
-  /** Best first; beyond 100 the edge truncates. MCP: `completion.values`. */
+  /** Best first; the edge drops those after the first 100. MCP: `completion.values`. */
   values: string[];
-  /** How many there are in all. Absent: unknown. MCP: `completion.total`. */
+  /** The number of all suggestions. Absent: unknown. MCP: `completion.total`. */
   total?:
     | number
     | undefined;
-  /** There are more than these. MCP: `completion.hasMore`. */
+  /** There are more suggestions. MCP: `completion.hasMore`. */
   hasMore: boolean;
 }
 
 /** WatchResourcesRequest opens the feed of the lists. */
 export interface WatchResourcesRequest {
-  /** Who is calling; absent when the edge asks for itself. */
+  /** The caller; absent if the edge watches for all callers. */
   principal: Principal | undefined;
 }
 
 /** WatchResourcesResponse is one event of the feed. */
 export interface WatchResourcesResponse {
-  /** First: from now on nothing is missed. */
+  /** The first event: the feed reports every later change. */
   started?:
     | WatchStarted
     | undefined;
-  /** List again, resources and templates. */
+  /** A list has changed: read the resources and templates again. */
   changed?: ListChanged | undefined;
 }
 
 /** WatchResourceRequest opens the feed of one resource. */
 export interface WatchResourceRequest {
-  /** Absolute URI, of a resource or of a parent of resources. */
+  /** Absolute URI of a resource, or of a parent of resources. */
   uri: string;
-  /** Who is calling; absent when the edge asks for all. */
+  /** The caller; absent if the edge watches for all callers. */
   principal: Principal | undefined;
 }
 
 /** WatchResourceResponse is one event of the feed. */
 export interface WatchResourceResponse {
-  /** First: from now on nothing is missed. */
+  /** The first event: the feed reports every later change. */
   started?:
     | WatchStarted
     | undefined;
-  /** Read again. */
+  /** The resource has changed: read it again. */
   updated?: ResourceUpdated | undefined;
 }
 
-/** ResourceUpdated: a resource changed. MCP: notifications/resources/updated. */
+/** ResourceUpdated means that a resource has changed. MCP: notifications/resources/updated. */
 export interface ResourceUpdated {
-  /** The resource that changed: the watched one or one below it. Empty: the watched one. MCP: `uri`. */
+  /** The resource that has changed: the watched one or one below it. Empty: the watched one. MCP: `uri`. */
   uri: string;
 }
 
 /**
- * Skill is a directory of files that tells an agent how to do something (agentskills.io). Its files are read as resources.
+ * Skill is a directory with instructions and files for agents (agentskills.io). Its files are read as resources.
  * MCP: `Skill` of the extension io.modelcontextprotocol/skills, 2026-07-28 and later.
  */
 export interface Skill {
   /**
-   * URI of its SKILL.md: absolute, such as skill://acme/refunds/SKILL.md; the segment before the last is the skill's name.
+   * Absolute URI of its SKILL.md, such as skill://acme/refunds/SKILL.md; the segment before the last is the name of the skill.
    * Required. MCP: `uri`.
    */
   uri: string;
-  /** The YAML front matter of SKILL.md as a JSON object, all of it, with `name` and `description`. Required. MCP: `frontmatter`. */
+  /** The whole YAML front matter of SKILL.md as a JSON object, with `name` and `description`. Required. MCP: `frontmatter`. */
   frontmatterJson: string;
   /**
-   * All files, SKILL.md and those of nested skills included, each once; clients refuse a file that is not as it is said
-   * here. At most 512 with 16 MiB together, which every client takes. Empty when dynamic. MCP: `resources`.
+   * All files, each once, including SKILL.md and the files of nested skills. Clients refuse a file that differs from its entry
+   * here. At most 512 files of 16 MiB in total, which every client must accept. Empty if dynamic is true. MCP: `resources`.
    */
   files: SkillFile[];
-  /** What the files hold is made on demand, so that it has no digests. MCP: `resources` is "dynamic". */
+  /** The contents of the files are generated on demand, and have no digests. MCP: `resources` is "dynamic". */
   dynamic: boolean;
 }
 
 /** SkillFile is one file of a skill. MCP: `SkillResource`. */
 export interface SkillFile {
-  /** Below the directory of SKILL.md. Required. MCP: `uri`. */
+  /** URI of the file, below the directory of SKILL.md. Required. MCP: `uri`. */
   uri: string;
-  /** SHA-256 of the file's bytes: 32 bytes. MCP: `digest`. */
+  /** SHA-256 of the contents, 32 bytes. MCP: `digest`. */
   sha256: Buffer;
-  /** How many bytes those are, 0 or more. MCP: `size`. */
+  /** Size of the contents in bytes. MCP: `size`. */
   size: bigint;
 }
 
 /** ListSkillsRequest asks for one page. */
 export interface ListSkillsRequest {
-  /** Who is calling; absent when the edge asks for itself. Only a private list may depend on it. */
+  /** The caller; absent if the edge reads the list for all callers. Only a private list may depend on it. */
   principal:
     | Principal
     | undefined;
-  /** next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT. */
+  /** next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT. */
   pageToken: string;
-  /** At most so many; 0: the backend's choice. */
+  /** The most entries of the page; 0: the backend chooses. */
   pageSize: number;
 }
 
 /** ListSkillsResponse is one page. */
 export interface ListSkillsResponse {
   /**
-   * In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from those of other
+   * In the order in which clients see them. The edge does not prefix URIs, so they must differ from those of other
    * backends. MCP: `skills`.
    */
   skills: Skill[];
   /** Empty: the last page. */
   nextPageToken: string;
-  /** Absent: ttl 0, public for the edge's own copy and private for clients. */
+  /** Absent: ttl 0, public for the edge's own cache and private for clients. */
   cache: CacheHint | undefined;
 }
 
 /** GetSkillRequest asks for one skill. */
 export interface GetSkillRequest {
-  /** Of its SKILL.md. MCP: `uri`. */
+  /** URI of its SKILL.md. MCP: `uri`. */
   uri: string;
-  /** About the request. */
+  /** The context of the request. */
   context: RequestContext | undefined;
 }
 
@@ -293,14 +293,14 @@ export interface GetSkillResponse {
 
 /** ListResourceDirectoryRequest asks for one page of a directory. */
 export interface ListResourceDirectoryRequest {
-  /** Of the directory, without a slash at its end. MCP: `uri`. */
+  /** URI of the directory, without a trailing slash. MCP: `uri`. */
   uri: string;
   /**
-   * next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+   * next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT.
    * MCP: `cursor`.
    */
   pageToken: string;
-  /** About the request. */
+  /** The context of the request. */
   context: RequestContext | undefined;
 }
 
@@ -2290,7 +2290,7 @@ export const ListResourceDirectoryResponse: MessageFns<ListResourceDirectoryResp
 /** ResourceService serves resources and resource templates. */
 export type ResourceServiceService = typeof ResourceServiceService;
 export const ResourceServiceService = {
-  /** ListResources lists what is known by URI, in a stable order, paged by count and by bytes. */
+  /** ListResources lists the resources in a stable order, in pages that are limited by count and by bytes. */
   listResources: {
     path: "/mcpedge.v1.ResourceService/ListResources" as const,
     requestStream: false as const,
@@ -2301,7 +2301,7 @@ export const ResourceServiceService = {
       Buffer.from(ListResourcesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListResourcesResponse => ListResourcesResponse.decode(value),
   },
-  /** ListResourceTemplates lists the templates, in a stable order, paged. */
+  /** ListResourceTemplates lists the templates in a stable order, in pages. */
   listResourceTemplates: {
     path: "/mcpedge.v1.ResourceService/ListResourceTemplates" as const,
     requestStream: false as const,
@@ -2342,9 +2342,9 @@ export const ResourceServiceService = {
       CompleteResourceTemplateResponse.decode(value),
   },
   /**
-   * WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+   * WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
    */
   watchResources: {
     path: "/mcpedge.v1.ResourceService/WatchResources" as const,
@@ -2359,7 +2359,7 @@ export const ResourceServiceService = {
   },
   /**
    * WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-   * A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+   * An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
    */
   watchResource: {
     path: "/mcpedge.v1.ResourceService/WatchResource" as const,
@@ -2372,8 +2372,9 @@ export const ResourceServiceService = {
     responseDeserialize: (value: Buffer): WatchResourceResponse => WatchResourceResponse.decode(value),
   },
   /**
-   * ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-   * tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+   * ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+   * WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+   * io.modelcontextprotocol/skills.
    */
   listSkills: {
     path: "/mcpedge.v1.ResourceService/ListSkills" as const,
@@ -2385,7 +2386,7 @@ export const ResourceServiceService = {
     responseDeserialize: (value: Buffer): ListSkillsResponse => ListSkillsResponse.decode(value),
   },
   /**
-   * GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+   * GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
    * MCP: skills/get of the same extension.
    */
   getSkill: {
@@ -2415,9 +2416,9 @@ export const ResourceServiceService = {
 } as const;
 
 export interface ResourceServiceServer extends UntypedServiceImplementation {
-  /** ListResources lists what is known by URI, in a stable order, paged by count and by bytes. */
+  /** ListResources lists the resources in a stable order, in pages that are limited by count and by bytes. */
   listResources: handleUnaryCall<ListResourcesRequest, ListResourcesResponse>;
-  /** ListResourceTemplates lists the templates, in a stable order, paged. */
+  /** ListResourceTemplates lists the templates in a stable order, in pages. */
   listResourceTemplates: handleUnaryCall<ListResourceTemplatesRequest, ListResourceTemplatesResponse>;
   /** ReadResource streams any number of events, then exactly one outcome, then ends. */
   readResource: handleServerStreamingCall<ReadResourceRequest, ReadResourceResponse>;
@@ -2427,23 +2428,24 @@ export interface ResourceServiceServer extends UntypedServiceImplementation {
    */
   completeResourceTemplate: handleUnaryCall<CompleteResourceTemplateRequest, CompleteResourceTemplateResponse>;
   /**
-   * WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+   * WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
    */
   watchResources: handleServerStreamingCall<WatchResourcesRequest, WatchResourcesResponse>;
   /**
    * WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-   * A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+   * An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
    */
   watchResource: handleServerStreamingCall<WatchResourceRequest, WatchResourceResponse>;
   /**
-   * ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-   * tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+   * ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+   * WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+   * io.modelcontextprotocol/skills.
    */
   listSkills: handleUnaryCall<ListSkillsRequest, ListSkillsResponse>;
   /**
-   * GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+   * GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
    * MCP: skills/get of the same extension.
    */
   getSkill: handleUnaryCall<GetSkillRequest, GetSkillResponse>;
@@ -2455,7 +2457,7 @@ export interface ResourceServiceServer extends UntypedServiceImplementation {
 }
 
 export interface ResourceServiceClient extends Client {
-  /** ListResources lists what is known by URI, in a stable order, paged by count and by bytes. */
+  /** ListResources lists the resources in a stable order, in pages that are limited by count and by bytes. */
   listResources(
     request: ListResourcesRequest,
     callback: (error: ServiceError | null, response: ListResourcesResponse) => void,
@@ -2471,7 +2473,7 @@ export interface ResourceServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListResourcesResponse) => void,
   ): ClientUnaryCall;
-  /** ListResourceTemplates lists the templates, in a stable order, paged. */
+  /** ListResourceTemplates lists the templates in a stable order, in pages. */
   listResourceTemplates(
     request: ListResourceTemplatesRequest,
     callback: (error: ServiceError | null, response: ListResourceTemplatesResponse) => void,
@@ -2517,9 +2519,9 @@ export interface ResourceServiceClient extends Client {
     callback: (error: ServiceError | null, response: CompleteResourceTemplateResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+   * WatchResources first sends `started`, then `changed` whenever the response of a list would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the lists periodically.
    */
   watchResources(
     request: WatchResourcesRequest,
@@ -2532,7 +2534,7 @@ export interface ResourceServiceClient extends Client {
   ): ClientReadableStream<WatchResourcesResponse>;
   /**
    * WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
-   * A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+   * An error status refuses the URI. UNIMPLEMENTED: no subscriptions.
    */
   watchResource(
     request: WatchResourceRequest,
@@ -2544,8 +2546,9 @@ export interface ResourceServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<WatchResourceResponse>;
   /**
-   * ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
-   * tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+   * ListSkills lists skills, which are directories with a SKILL.md, in a stable order, in pages that are limited by count and by bytes.
+   * WatchResources also reports changes of this list. UNIMPLEMENTED: no skills. MCP: skills/list of the extension
+   * io.modelcontextprotocol/skills.
    */
   listSkills(
     request: ListSkillsRequest,
@@ -2563,7 +2566,7 @@ export interface ResourceServiceClient extends Client {
     callback: (error: ServiceError | null, response: ListSkillsResponse) => void,
   ): ClientUnaryCall;
   /**
-   * GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+   * GetSkill returns the current state of one skill, listed or not. NOT_FOUND: no skill has the URI. Required with ListSkills.
    * MCP: skills/get of the same extension.
    */
   getSkill(

@@ -30,23 +30,23 @@ export const protobufFileName = "mcpedge/v1/tools.proto";
 
 /** ListToolsRequest asks for one page. */
 export interface ListToolsRequest {
-  /** Who is calling; absent when the edge asks for itself. Only a private list may depend on it. */
+  /** The caller; absent if the edge reads the list for all callers. Only a private list may depend on it. */
   principal:
     | Principal
     | undefined;
-  /** next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT. */
+  /** next_page_token of the previous page; empty: the first page. An unknown token should be INVALID_ARGUMENT. */
   pageToken: string;
-  /** At most so many; 0: the backend's choice. */
+  /** The most entries of the page; 0: the backend chooses. */
   pageSize: number;
 }
 
 /** ListToolsResponse is one page. */
 export interface ListToolsResponse {
-  /** In the order clients are to see them. */
+  /** In the order in which clients see them. */
   tools: Tool[];
   /** Empty: the last page. */
   nextPageToken: string;
-  /** Absent: ttl 0, public for the edge's own copy and private for clients. */
+  /** Absent: ttl 0, public for the edge's own cache and private for clients. */
   cache: CacheHint | undefined;
 }
 
@@ -54,15 +54,15 @@ export interface ListToolsResponse {
 export interface CallToolRequest {
   /** The tool's own name, without the edge's prefix. */
   name: string;
-  /** A JSON object, already valid by the tool's input schema; empty: no arguments. MCP: `arguments`. */
+  /** A JSON object that is valid by the tool's input schema; empty: no arguments. MCP: `arguments`. */
   argumentsJson: string;
-  /** About the request. */
+  /** The context of the request. */
   context:
     | RequestContext
     | undefined;
-  /** Answers to the questions of the round before; empty in the first round, unless the client volunteers them. */
+  /** Answers to the requests of the previous round. In the first round empty, unless the client sends some in advance. */
   inputResponses: InputResponse[];
-  /** The state of the round before, verbatim. */
+  /** The state of the previous round, unchanged. */
   state: Buffer;
 }
 
@@ -96,46 +96,47 @@ export interface CallToolResponse {
   checkpoint?: Checkpoint | undefined;
 }
 
-/** CancelCallRequest names the call. */
+/** CancelCallRequest identifies the call. */
 export interface CancelCallRequest {
   /** The tool's own name, without the edge's prefix. */
   name: string;
-  /** About the request; the call_id is that of the cancelled call. */
+  /** The context of the request, with the call_id of the cancelled call. */
   context:
     | RequestContext
     | undefined;
-  /** The state of the last round, verbatim. */
+  /** The state of the last round, unchanged. */
   state: Buffer;
 }
 
-/** CancelCallResponse says nothing. */
+/** CancelCallResponse is empty. */
 export interface CancelCallResponse {
 }
 
 /**
- * Defer makes the call a task now, where it may become one (TaskSupport) and is none yet; else it says nothing. Send it only where
- * RequestContext.task is present: an edge that does not know the message takes it for a broken contract.
+ * Defer makes the call a task at once if it may become one (TaskSupport) and is not yet one; otherwise it has no effect. Send it only if
+ * RequestContext.task is present: to an edge that does not know the message it is a contract error.
  */
 export interface Defer {
 }
 
 /**
- * Checkpoint says that the round, should its replica be lost, may be run again from here: with this state, and without
- * the answers that it began with. How often it was lost is counted anew. It matters where the call has a record: a task has, and a call of a session whose
- * client has a stream. Send it only where RequestContext.checkpoints is true: an edge that does not know the message takes it for a broken contract.
+ * Checkpoint allows the edge to repeat the round from here if its replica is lost: with this state, and without the answers with which
+ * the round began. It resets the count of attempts. It has an effect only if the call has a record, which is so for tasks, and for
+ * calls of sessions that have a stream. Send it only if RequestContext.checkpoints is true: to an edge that does not know the
+ * message it is a contract error.
  */
 export interface Checkpoint {
-  /** The handler's own memory; at most 64 KiB. */
+  /** Data of the handler; at most 64 KiB. */
   state: Buffer;
 }
 
-/** CallToolResult is what the tool gives. MCP: `CallToolResult`. */
+/** CallToolResult is the result of a tool. MCP: `CallToolResult`. */
 export interface CallToolResult {
-  /** MCP: `content`. Empty with structured content: the edge adds its serialization as text. */
+  /** If it is empty and there is structured content, the edge adds the structured content as text. MCP: `content`. */
   content: ContentBlock[];
-  /** Any JSON value, valid by the tool's output schema; empty: none. MCP: `structuredContent`, 2025-06-18 and later. */
+  /** Any JSON value that is valid by the tool's output schema; empty: none. MCP: `structuredContent`, 2025-06-18 and later. */
   structuredContentJson: string;
-  /** The tool failed in a way the model should see. MCP: `isError`. */
+  /** The tool failed with an error that the model should see. MCP: `isError`. */
   isError: boolean;
   /** MCP: `_meta`, a JSON object; empty: none. */
   metaJson: string;
@@ -143,25 +144,25 @@ export interface CallToolResult {
 
 /** WatchToolsRequest opens the feed. */
 export interface WatchToolsRequest {
-  /** Who is calling; absent when the edge asks for itself. */
+  /** The caller; absent if the edge watches for all callers. */
   principal: Principal | undefined;
 }
 
 /** WatchToolsResponse is one event of the feed. */
 export interface WatchToolsResponse {
-  /** First: from now on nothing is missed. */
+  /** The first event: the feed reports every later change. */
   started?:
     | WatchStarted
     | undefined;
-  /** List again. */
+  /** The list has changed: read it again. */
   changed?: ListChanged | undefined;
 }
 
-/** WatchStarted opens a change feed: whatever changes after it is reported. */
+/** WatchStarted begins a change feed, which reports every later change. */
 export interface WatchStarted {
 }
 
-/** ListChanged: the list would answer differently. */
+/** ListChanged means that the list has changed. */
 export interface ListChanged {
 }
 
@@ -1107,11 +1108,11 @@ export const ListChanged: MessageFns<ListChanged> = {
 /**
  * ToolService serves tools.
  *
- * The deadline, W3C trace context, `mcp-method` and `mcp-name` come as gRPC metadata.
+ * gRPC metadata has the deadline, the W3C trace context, `mcp-method` and `mcp-name`.
  */
 export type ToolServiceService = typeof ToolServiceService;
 export const ToolServiceService = {
-  /** ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page). */
+  /** ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB). */
   listTools: {
     path: "/mcpedge.v1.ToolService/ListTools" as const,
     requestStream: false as const,
@@ -1132,10 +1133,11 @@ export const ToolServiceService = {
     responseDeserialize: (value: Buffer): CallToolResponse => CallToolResponse.decode(value),
   },
   /**
-   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-   * UNIMPLEMENTED: there is nothing to end.
+   * CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+   * between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+   * on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+   * missing, and it may follow a cancelled RPC.
+   * UNIMPLEMENTED: the backend has no jobs.
    */
   cancelCall: {
     path: "/mcpedge.v1.ToolService/CancelCall" as const,
@@ -1147,9 +1149,9 @@ export const ToolServiceService = {
     responseDeserialize: (value: Buffer): CancelCallResponse => CancelCallResponse.decode(value),
   },
   /**
-   * WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchTools: {
     path: "/mcpedge.v1.ToolService/WatchTools" as const,
@@ -1163,27 +1165,28 @@ export const ToolServiceService = {
 } as const;
 
 export interface ToolServiceServer extends UntypedServiceImplementation {
-  /** ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page). */
+  /** ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB). */
   listTools: handleUnaryCall<ListToolsRequest, ListToolsResponse>;
   /** CallTool streams any number of events, then exactly one outcome, then ends. */
   callTool: handleServerStreamingCall<CallToolRequest, CallToolResponse>;
   /**
-   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-   * UNIMPLEMENTED: there is nothing to end.
+   * CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+   * between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+   * on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+   * missing, and it may follow a cancelled RPC.
+   * UNIMPLEMENTED: the backend has no jobs.
    */
   cancelCall: handleUnaryCall<CancelCallRequest, CancelCallResponse>;
   /**
-   * WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchTools: handleServerStreamingCall<WatchToolsRequest, WatchToolsResponse>;
 }
 
 export interface ToolServiceClient extends Client {
-  /** ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page). */
+  /** ListTools lists the tools in a stable order, in pages that are limited by count and by bytes (less than 4 MiB). */
   listTools(
     request: ListToolsRequest,
     callback: (error: ServiceError | null, response: ListToolsResponse) => void,
@@ -1207,10 +1210,11 @@ export interface ToolServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<CallToolResponse>;
   /**
-   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
-   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
-   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
-   * UNIMPLEMENTED: there is nothing to end.
+   * CancelCall notifies the backend that a task was cancelled, so that it can stop the job of the task. It is called if the task was cancelled
+   * between two rounds, in a round that may be repeated (after InputRequired.repeatable or a Checkpoint), or while the InputRequired of a round was
+   * on its way. In all other rounds, the cancellation of the RPC is the only notification. CancelCall is best effort: it may be
+   * missing, and it may follow a cancelled RPC.
+   * UNIMPLEMENTED: the backend has no jobs.
    */
   cancelCall(
     request: CancelCallRequest,
@@ -1228,9 +1232,9 @@ export interface ToolServiceClient extends Client {
     callback: (error: ServiceError | null, response: CancelCallResponse) => void,
   ): ClientUnaryCall;
   /**
-   * WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
-   * stays open until the caller leaves.
-   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   * WatchTools first sends `started`, then `changed` whenever the response of ListTools would differ, and
+   * stays open until the caller cancels it.
+   * UNIMPLEMENTED: the backend reports no changes; the edge reads the list periodically.
    */
   watchTools(request: WatchToolsRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchToolsResponse>;
   watchTools(
