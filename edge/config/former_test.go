@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +89,46 @@ func TestFormerTables(t *testing.T) {
 		if keys[was] {
 			t.Errorf("%s is a key of today", was)
 		}
+	}
+	former := formerSettings(t, "key")
+	for _, was := range slices.Concat(slices.Sorted(maps.Keys(renamed)), slices.Sorted(maps.Keys(fixed))) {
+		if !slices.Contains(former, was) {
+			t.Errorf("%s was no key", was)
+		}
+	}
+}
+
+// formerTable matches the table of former keys in the changelog.
+var formerTable = regexp.MustCompile(`<!-- former keys -->\n((?:\|.*\n)*)`)
+
+// The table of the changelog is made from the tables of this package.
+func TestFormerKeysAreInTheChangelog(t *testing.T) {
+	const name = "../../CHANGELOG.md"
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "| before | now |\n|---|---|\n"
+	for _, was := range slices.Sorted(maps.Keys(renamed)) {
+		want += fmt.Sprintf("| `%s` | `%s`%s |\n", was, renamed[was], valueNow(renamed[was]))
+	}
+	for _, was := range slices.Sorted(maps.Keys(fixed)) {
+		if was != "limits" { // a section
+			want += fmt.Sprintf("| `%s` | no setting: it is always %s |\n", was, fixed[was])
+		}
+	}
+	found := formerTable.FindStringSubmatch(string(page))
+	switch {
+	case found == nil:
+		t.Fatal("CHANGELOG.md has no table <!-- former keys -->")
+	case found[1] == want:
+	case *update:
+		text := formerTable.ReplaceAllLiteralString(string(page), "<!-- former keys -->\n"+want)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("the table of former keys in CHANGELOG.md is not that of edge/config: go test ./edge/config -run FormerKeys -update writes it")
 	}
 }
 
