@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -35,36 +33,25 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if cfg.Redis.URL == "" {
 		return nil
 	}
-	client, err := redisClient(cfg)
+	silent := slog.New(slog.DiscardHandler)
+	redis.SetLogger(silent)
+	r, err := openRedis(cfg, silent, nil)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer r.Media.Close()
 	if len(cfg.Redis.SealKeys) == 0 {
 		_, _ = fmt.Fprintln(out, "info    redis: it holds what callers, backends and users wrote as plain text: set redis.seal-keys to seal it")
 	}
-	silent := slog.New(slog.DiscardHandler)
-	goredis.SetLogger(redisLogger{silent})
-	sessions, tasks, err := redisReplicas(cfg, client, silent)
-	if err != nil {
-		return err
-	}
-	defer sessions.Close()
-	defer tasks.Close()
 	once, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
-	known, err := sessions.Fit(once)
-	if err == nil {
-		if _, err = tasks.Fit(once); err != nil {
-			err = fmt.Errorf("tasks: %w", err)
-		}
-	}
+	known, err := r.Check.Fit(once)
 	if err != nil && !lasting(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
 	err = reportRedis(config.Redact(cfg.Redis.URL), known, err, out)
 	if needed := cfg.Redis.Acknowledge; err == nil && needed > 0 {
-		if has, failed := tasks.Followers(once, needed); failed == nil && has < needed {
+		if has, failed := r.Check.Followers(once, needed); failed == nil && has < needed {
 			_, _ = fmt.Fprintf(out, "note    redis.acknowledge: %d replicas of Redis are demanded, and it has %d: until it has as many, no task is made and no confirmed call runs\n", needed, has)
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestRedisOptionErrorsShowNoValues(t *testing.T) {
 		"redis+sentinel://h:1?master_name=m&max_retries=hunter2":       "invalid max_retries number",
 		"redis+sentinel://h:1?master_name=m&sentinel_password=hunter2": "unexpected option",
 	} {
-		_, err := redisClient(config.Config{Redis: config.Redis{URL: url}})
+		_, err := openRedis(config.Config{Redis: config.Redis{URL: url}}, slog.New(slog.DiscardHandler), nil)
 		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), want+": its query takes") {
 			t.Errorf("%s: %v, want %s", url, err, want)
 		}

@@ -103,6 +103,6 @@ var Only = map[string][]string{
 	"google.golang.org/grpc/xds": nil,
 
 	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/command/client", "edge/kubernetes/api"},
-	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
+	"github.com/redis/go-redis/v9": {"edge/state/redis"},
 	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/catalog", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/install", "edge/command/serve", "edge/kubernetes/api", "edge"},
 }
