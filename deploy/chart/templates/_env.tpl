@@ -5,8 +5,8 @@
 {{- if and .Values.redis.existingSecret.name (not ($own.redis).url) -}}
 {{- $env = append $env (dict "name" "MCPEDGE_REDIS_URL" "valueFrom" (dict "secretKeyRef" .Values.redis.existingSecret)) -}}
 {{- end -}}
-{{- if and .Values.stateKey.existingSecret.name (not (index ($own.redis | default dict) "seal-keys")) -}}
-{{- $env = append $env (dict "name" "MCPEDGE_REDIS_SEAL_KEYS" "valueFrom" (dict "secretKeyRef" .Values.stateKey.existingSecret)) -}}
+{{- if and .Values.redis.sealKeys.existingSecret.name (not (index ($own.redis | default dict) "seal-keys")) -}}
+{{- $env = append $env (dict "name" "MCPEDGE_REDIS_SEAL_KEYS" "valueFrom" (dict "secretKeyRef" .Values.redis.sealKeys.existingSecret)) -}}
 {{- end -}}
 {{- with .Values.telemetry -}}
 {{- if .otlpEndpoint -}}

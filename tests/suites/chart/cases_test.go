@@ -33,8 +33,7 @@ redis: {url: "redis://:secret@redis.data:6379"}
 `, objects: []string{"Secret/my-mcpedge"}, lacks: []string{"ConfigMap/my-mcpedge"}},
 	{name: "redis by a secret", values: `
 replicaCount: 2
-redis: {existingSecret: {name: redis}}
-stateKey: {existingSecret: {name: state, key: state-key}}
+redis: {existingSecret: {name: redis}, sealKeys: {existingSecret: {name: state, key: state-key}}}
 `},
 	{name: "redis for trying", values: `
 replicaCount: 2
@@ -129,8 +128,7 @@ config:
   server: {memory: 1073741824}
   clients: {sessions: 1000000}
   calls: {stream-after: 250ms}
-redis: {existingSecret: {name: redis}}
-stateKey: {existingSecret: {name: state}}
+redis: {existingSecret: {name: redis}, sealKeys: {existingSecret: {name: state}}}
 `, objects: []string{"Secret/my-mcpedge"}, lacks: []string{"ConfigMap/my-mcpedge"}},
 	{name: "policy and quotas", values: locked + `
 config:
@@ -240,6 +238,7 @@ var refused = []struct{ name, values, says string }{
 	{"a service's monitor without credentials", `{config: {listen: {public-url: "https://a.example"}, auth: {api-keys: k}, admin: {auth: {scope: op, open: [probes]}}}, serviceMonitor: {enabled: true}}`, `serviceMonitor.enabled, and config.admin.auth has /metrics need credentials`},
 	{"two monitors", `{config: {admin: {allow-remote: true}}, podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}`, `scraped twice`},
 	{"a value that does not exist", `{replicas: 2}`, `additional properties 'replicas' not allowed`},
+	{"a former setting", `{config: {limits: {rounds: 1}}}`, `additional properties 'limits' not allowed`},
 	{"a setting that does not exist", `{config: {listen: {bodies: 1}}}`, `additional properties 'bodies' not allowed`},
 	{"a setting of another type", `{config: {shutdown: {grace: 30}}}`, `at '/config/shutdown/grace': got number, want string`},
 }
