@@ -13,8 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// TestLifecycleIsLogged: the log says what is served from which file, which changes of that take a restart, that SIGHUP was followed, which
-// ends nothing, and when the drain begins and the process has stopped.
+// TestLifecycleIsLogged checks the log of an edge: the settings file that is in force at the start,
+// the keys whose change takes a restart, the result of SIGHUP, the beginning of a drain, and the
+// end of the process.
 func TestLifecycleIsLogged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	const base = "{listen: {address: '127.0.0.1:0'}, admin: {address: '127.0.0.1:0'}, demo: true, log: {format: json}, policy: {default: allow}"
@@ -27,7 +28,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 	write("")
 	log, stop := started(t, file)
 	seen := 0
-	// find awaits the next line with a message.
+	// find awaits the next log line whose message is message.
 	find := func(message string) (entry map[string]any) {
 		t.Helper()
 		await.Until(t, message, func() bool {
@@ -92,7 +93,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 	reread()
 	find("asked to read the settings again: the file was read and is in force")
 
-	// Each other mistake is logged, and so is the end of the last one.
+	// A second mistake in the file is logged, too, and so is a file that can be used again.
 	for _, name := range []string{"first", "second"} {
 		write(", " + name + ": 1")
 		if text, _ := find(broken)["error"].(string); !strings.Contains(text, name) {
@@ -110,7 +111,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 	const usable = "the file of settings can be used again, and is in force"
 	find(usable)
 
-	// A file without its policy cannot be used, though no other key differs.
+	// A file that lacks its policy is refused, even if no other key differs.
 	from := seen
 	const policy = ", policy: {default: allow}"
 	if err := os.WriteFile(file, []byte(strings.Replace(base, policy, "", 1)+"}\n"), 0o600); err != nil {
@@ -126,7 +127,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 	find(none)
 	find(usable)
 
-	// What is in force after a change is logged with its number.
+	// A change that is put in force is logged with its generation.
 	write(", catalog: {default: hide}")
 	if other := find("other settings are in force"); other["generation"] != 2.0 || other["changed"] != "catalog" || len(other["digest"].(string)) != 12 {
 		t.Errorf("%v", other)

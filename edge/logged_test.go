@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command"
 )
 
-// TestErrorsAreLoggedAsJSON: with log.format: json an edge that cannot start logs why as one line of JSON with its replica, and prints nothing else.
+// TestErrorsAreLoggedAsJSON checks an edge with log.format json that cannot start: it logs the
+// error as one line of JSON with the name of the replica, and prints nothing else.
 func TestErrorsAreLoggedAsJSON(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a file":    {"{log: {format: json}, server: {replica: r1, signing-key: absent}, listen: {address: '127.0.0.1:0'}, admin: {address: '127.0.0.1:0'}, demo: true}\n", "server.signing-key: "},

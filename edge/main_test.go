@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnknownCommand: a mistyped command is answered with the one that may be meant.
+// TestUnknownCommand checks that the error about a mistyped command suggests a similar one.
 func TestUnknownCommand(t *testing.T) {
 	for name, want := range map[string]string{
 		"chekc": "did you mean mcpedge check?", "srve": "did you mean mcpedge serve?", "cal": "did you mean mcpedge call?",

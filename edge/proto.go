@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/proto"
 )
 
-// writeProto writes the contract's files for teams that generate stubs.
+// writeProto writes the files of the contract, from which other teams generate stubs.
 func writeProto(args []string) error {
 	flags := flag.NewFlagSet("mcpedge proto", flag.ContinueOnError)
 	out := flags.String("out", "", "`directory` to write to, made when missing")

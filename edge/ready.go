@@ -12,8 +12,8 @@ import (
 // readyWithin bounds how long `mcpedge ready` waits for an answer.
 const readyWithin = 3 * time.Second
 
-// ready asks a running edge, by its own setting of the admin address, whether it is ready: a health
-// check for images that have no shell.
+// ready requests the readiness of a running edge at the admin address of the settings. It is the
+// health check of images that have no shell.
 func ready(ctx context.Context, args []string) error {
 	cfg, err := config.Load(config.Ready, args, os.LookupEnv, os.Stderr)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// TestLogsHaveNoSecrets: nothing that is secret in the settings, in their files or in what callers send comes into the log, at no level: not while
-// Redis cannot be reached, while an issuer fails, a backend cannot be dialled, settings are read again, or callers are refused.
+// TestLogsHaveNoSecrets checks that the log has no secret of the settings, of their files or of
+// requests, at any level. It covers an unreachable Redis, a failing issuer, an unreachable backend,
+// settings that are read again, and refused callers.
 func TestLogsHaveNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	var secrets []string

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// started runs an edge with settings until stop is called. log is what it has printed to stderr.
+// started runs an edge with a settings file until stop is called. log returns what the edge has
+// printed to stderr.
 func started(t *testing.T, file string) (log func() string, stop func()) {
 	t.Helper()
 	r, w, err := os.Pipe()

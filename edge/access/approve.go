@@ -7,11 +7,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Approvable returns the digests of those approvals, of what a call waits for, that a principal may give by the policy in force. The error, a
-// *mcp.Error, says why it may give none of them. If none of what the call waits for is in force any more, both are nil: the call is then
-// decided on again.
+// Approvable returns the digests of the approvals that the principal may give for the call a.
+// a.Digests lists the approvals that the call waits for; those that the policy in force no longer
+// has are ignored. If the policy has none of them, Approvable returns nil and no error, and the
+// caller evaluates the policy for the call again.
 //
-// An approver is a person, and another one than the requester.
+// Otherwise the error, a *mcp.Error, says why the principal may give no approval. An approver must
+// be a person, and not the requester.
 func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]byte, _ error) {
 	switch {
 	case !who.IsPerson():
@@ -53,10 +55,11 @@ func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]b
 	return granted, nil
 }
 
-// Approves reports whether calls may have to wait for an approval.
+// Approves reports whether the policy has approvals, so that calls may have to wait for one.
 func (x *Decider) Approves() bool { return x.policy != nil && x.policy.Approves() }
 
-// Awaits reports whether calls of a tool may have to wait for an approval, and whether they always do.
+// Awaits reports whether calls of a tool may have to wait for an approval, and whether all of them
+// do.
 func (x *Decider) Awaits(t *policy.Target) (may, always bool) {
 	if x.policy == nil {
 		return false, false

@@ -31,7 +31,8 @@ type Options struct {
 	// Authenticates enables challenges for more scopes. If false, a request that lacks scopes is
 	// denied.
 	Authenticates bool
-	// Telemetry records what rules and confirmations in audit mode would have done. nil disables that.
+	// Telemetry counts what rules and confirmations in audit mode would have done. nil disables
+	// that.
 	Telemetry *telemetry.Telemetry
 	// Records records the decisions. nil disables the audit.
 	Records *audit.Log
@@ -45,22 +46,22 @@ type Control struct {
 	// tokenless is set when the transport cannot carry a token.
 	tokenless atomic.Bool
 	decider   atomic.Pointer[Decider]
-	// asked counts the requests to policy servers, by outcome.
+	// asked counts the requests to policy servers by outcome.
 	asked [external.Outcomes]atomic.Int64
 }
 
-// Decider decides by one policy. It does not change: requests that have begun when the policy is
-// replaced are decided by the previous one. It is safe for concurrent use. Control.InForce returns
-// the current one.
+// Decider evaluates one policy, which never changes. A request uses the Decider that was in force
+// when it began, even if the policy is replaced meanwhile. Control.InForce returns the current one.
+// It is safe for concurrent use.
 type Decider struct {
 	c *Control
-	// policy is nil if everything is allowed.
+	// policy is nil if every request is allowed.
 	policy *policy.Policy
 	// external authorizes what the policy allows. nil disables it.
 	external *external.Client
-	// failing are the names of the rules whose evaluation error was logged.
+	// failing lists the names of the rules whose evaluation error was logged.
 	failing atomic.Pointer[[]string]
-	// answers are those of the policy server about tasks.
+	// answers caches the policy server's answers about tasks.
 	answers *lru.Cache[taskKey, *taskAnswer]
 }
 
@@ -74,9 +75,9 @@ func New(o Options) *Control {
 	return c
 }
 
-// SetPolicy replaces the policy and its policy server. A nil policy allows everything, and server
-// is ignored; a nil server is not asked. Requests for which the previous Decider was taken are
-// decided by it. The previous server may be closed afterwards: see policy.ErrReplaced.
+// SetPolicy replaces the policy and its policy server. A nil policy allows everything and ignores
+// server. A nil server disables the policy server. Requests that hold the previous Decider still
+// use it. The previous server may be closed afterwards: see policy.ErrReplaced.
 func (c *Control) SetPolicy(p *policy.Policy, server *external.Client) {
 	d := &Decider{c: c}
 	if p != nil {
@@ -86,7 +87,7 @@ func (c *Control) SetPolicy(p *policy.Policy, server *external.Client) {
 	c.decider.Store(d)
 }
 
-// InForce returns what decides now. Results are equal (==) until SetPolicy.
+// InForce returns the current Decider. It is the same pointer until SetPolicy is called.
 func (c *Control) InForce() *Decider { return c.decider.Load() }
 
 // WithoutTokens disables challenges, as Options.Authenticates set to false does. It is for stdio,
@@ -97,12 +98,12 @@ func (c *Control) WithoutTokens() { c.tokenless.Store(true) }
 func (c *Control) Policy() *policy.Policy { return c.InForce().policy }
 
 // Decide is the first stage of authorizing a round. It evaluates the rules and scopes of the policy
-// for t, which exists. A nil t is that of a request which they do not decide.
+// for the target t, which must exist. A nil t skips the evaluation.
 //
-// If they allow it, err is nil, and the Permit runs the later stages. Otherwise err is a policy.ErrHidden that names the rule, the
-// error of args, or a *mcp.Error, whose Challenge names the missing scopes. A refusal is recorded. A round that is
-// retried after the loss of its replica is decided again, because the lost replica may not have
-// decided it.
+// If they allow the round, Decide returns the Permit for the later stages. Otherwise it records the
+// refusal and returns a policy.ErrHidden that names the rule, or a *mcp.Error whose Challenge has
+// the missing scopes. An error of args is returned as it is. A round that is retried after the loss
+// of its replica is decided again, because the lost replica may not have decided it.
 func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (Permit, error) {
 	p := Permit{by: x, rules: rules}
 	if t == nil {
@@ -160,7 +161,7 @@ func (x *Decider) refusal(rules *revision.Rules, call *mcp.Call, d *policy.Decis
 	return v, denied
 }
 
-// denial returns the error of an answer by which the policy server denies a request.
+// denial returns the error for an answer of the policy server that denies a request.
 func denial(a *external.Answer) *mcp.Error {
 	e := &mcp.Error{Kind: mcp.KindForbidden}
 	switch {
@@ -176,14 +177,14 @@ func denial(a *external.Answer) *mcp.Error {
 	return e
 }
 
-// Asked calls fn with the number of requests to policy servers so far, for each outcome.
+// Asked calls fn for each outcome with the number of requests to policy servers that had it.
 func (c *Control) Asked(fn func(o external.Outcome, n int64)) {
 	for o := range external.Outcomes {
 		fn(o, c.asked[o].Load())
 	}
 }
 
-// lacking returns the error of a request that lacks the scopes of d.
+// lacking returns the error for a request that lacks the scopes d.Need.
 func (x *Decider) lacking(rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
 	needs := strings.Join(d.Need, " ")
 	e := &mcp.Error{Kind: mcp.KindForbidden, Data: mcp.LackingData(d.Need), Challenge: x.challenge(rules, call, d.Need)}
@@ -211,8 +212,8 @@ func (c *Control) Challenges() bool {
 func (x *Decider) Restricts() bool { return x.policy != nil }
 
 // challenge returns the challenge for the scopes of need, or nil if callers are not authenticated.
-// A client up to 2025-11-25 requests only the scopes of the challenge and loses those that it had,
-// so that the challenge has these, too.
+// In revisions up to 2025-11-25 a client requests only the scopes of the challenge and loses its
+// other ones. For these revisions the challenge also has the caller's scopes that the policy uses.
 func (x *Decider) challenge(rules *revision.Rules, call *mcp.Call, need []string) *mcp.Challenge {
 	if !x.c.o.Authenticates || x.c.tokenless.Load() {
 		return nil
@@ -229,8 +230,8 @@ func (x *Decider) challenge(rules *revision.Rules, call *mcp.Call, need []string
 	return out
 }
 
-// Lacking completes an error whose Challenge has the scopes that a backend requires, as the
-// policy's own challenges are. It modifies e.
+// Lacking completes the error e of a backend that requires scopes: its Challenge becomes one as the
+// policy makes them. It modifies e.
 func (x *Decider) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	e.Challenge = x.challenge(rules, call, e.Challenge.Scopes)
 	if e.Challenge != nil && e.Challenge.Anonymous {
@@ -238,8 +239,8 @@ func (x *Decider) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	}
 }
 
-// Disabled records that a request for something of a backend is refused because an operator has disabled it. It returns err, or the
-// error of the audit if the refusal cannot be recorded.
+// Disabled records that a request for an object of a backend is refused because an operator has
+// disabled it. It returns err, or the error of the audit if the refusal cannot be recorded.
 func (x *Decider) Disabled(ctx context.Context, call *mcp.Call, backend string, err error) error {
 	return x.c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Deny, By: audit.ByOperator, Rule: "disabled"}, err)
 }
@@ -265,8 +266,8 @@ func (x *Decider) report(call *mcp.Call, target string, d *policy.Decision) {
 		"further", "the audit has them as rule_failed, and mcpedge.policy.failed counts them")
 }
 
-// May reports whether the policy allows a request without arguments for t. The decision is not
-// counted.
+// May reports whether the policy allows a request without arguments for t. It does not count the
+// decision.
 func (x *Decider) May(who *mcp.Principal, t *policy.Target) bool {
 	if x.policy == nil {
 		return true
@@ -275,8 +276,8 @@ func (x *Decider) May(who *mcp.Principal, t *policy.Target) bool {
 	return err == nil && d.Effect == policy.Allow
 }
 
-// Lists returns the filter for the lists of a caller. entitlement is equal for callers with equal
-// lists. listed is nil if all callers get whole lists.
+// Lists returns the filter of a caller's lists. Callers with equal lists have an equal entitlement.
+// listed is nil if every caller gets the whole lists.
 func (x *Decider) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
 	p := x.policy
 	if p == nil || !p.Filters() {

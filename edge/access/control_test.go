@@ -9,7 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// A call of a session counts once, however often it is begun; without sessions each request counts.
+// A call of a session is charged once, even if it is begun several times. Without sessions each
+// request is charged.
 func TestWhatCounts(t *testing.T) {
 	for _, x := range []struct {
 		version  string

@@ -1,5 +1,6 @@
 // Package access authorizes requests by policy, policy server and quotas. No other package does.
-// Decide, by rules and scopes, runs when the target is resolved; the Permit that it returns, by the policy server and
-// quotas, when the round runs, after its arguments were checked against the tool's schema.
-// All run before the first byte of the response.
+//
+// Decide evaluates rules and scopes when the target is resolved, and returns a Permit. The Permit
+// asks the policy server and charges the quotas when the round runs, after the arguments were
+// validated against the tool's schema. All stages run before the first byte of the response.
 package access

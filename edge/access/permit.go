@@ -12,19 +12,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Permit is the result of the first stage of a decision on a round, and runs the later ones, in the order of its methods. The zero Permit
-// allows everything, and records nothing.
+// Permit is the result of the first stage of authorizing a round. Its methods are the later stages,
+// in the order in which they run. The zero Permit allows every round and records nothing.
 type Permit struct {
 	by    *Decider
 	rules *revision.Rules
-	// backend serves what the request names. It is empty if that does not exist for the caller: no rule applied, and the
-	// policy server alone decides.
+	// backend is the name of the backend that serves the target. Empty means that the target does
+	// not exist for the caller: no rule was evaluated, and only the policy server decides.
 	backend string
-	// rule is the name of the rule that allows the round, or empty if there is no policy.
+	// rule is the name of the rule that allows the round. Empty means that no rule does, or that
+	// there is no policy.
 	rule string
 }
 
-// continued reports whether a round belongs to a call of a session, or to a task, that has begun: that is charged once.
+// continued reports whether the round continues a call of a session or a task, which was charged in
+// its first round.
 func (p *Permit) continued(call *mcp.Call) bool {
 	return call.Begun && (!p.rules.Stateless || call.Task != nil)
 }
@@ -32,8 +34,8 @@ func (p *Permit) continued(call *mcp.Call) bool {
 // Obliges reports whether Obligations may return confirmations or approvals.
 func (p *Permit) Obliges() bool { return p.by != nil && p.by.policy != nil && p.by.policy.Obliges() }
 
-// Obligations returns the confirmations and approvals that the policy requires of a call for t, if Obliges returns true. The error is a *mcp.Error or
-// the error of args.
+// Obligations returns the confirmations and approvals that the policy requires of a call for t.
+// Call it only if Obliges returns true. The error is a *mcp.Error, or that of args.
 func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Target, args policy.Arguments) ([]policy.Obligation, error) {
 	list, failed, err := p.by.policy.Obligations(&call.Principal, t, args)
 	if failed == nil {
@@ -49,14 +51,15 @@ func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Targ
 	return nil, p.refused(ctx, call, by, failed.Rule, true, denied)
 }
 
-// Had are the confirmations and approvals of a call that runs.
+// Had lists the confirmations and approvals that a call has when it runs.
 type Had struct {
 	Confirmed []mcp.Confirmed
 	Approved  []mcp.Approved
 }
 
-// Ask asks the policy server, if there is one, to authorize the request. It blocks until the server has answered. It returns nil if the
-// request is allowed, and otherwise policy.ErrReplaced or a *mcp.Error.
+// Ask requests an authorization from the policy server, if there is one, and blocks until it
+// answers. It returns nil if the request is allowed, and otherwise policy.ErrReplaced or a
+// *mcp.Error.
 func (p *Permit) Ask(ctx context.Context, call *mcp.Call) error {
 	if p.by == nil || p.by.external == nil {
 		return nil
@@ -81,12 +84,13 @@ func (p *Permit) Ask(ctx context.Context, call *mcp.Call) error {
 	return c.decided(ctx, call, p.backend, v, denial(&a))
 }
 
-// Charge charges the quotas for a round of a call of the tool call.Tool; other requests are free. It returns nil if the call is allowed. If a
-// quota is exhausted, it returns a *mcp.Error of KindLimit with the time of the retry.
+// Charge charges the quotas for a round of a call of the tool call.Tool; other requests are free.
+// It returns nil if the call is allowed. If a quota is exhausted, it returns a *mcp.Error of
+// KindLimit with the delay before a retry.
 //
-// A call of a session, and a task, is charged once, with its first round, also if that is retried after the loss of its
-// replica. Any other call is charged in each round, because each is a request of its own, which a client can repeat
-// without bound.
+// A call of a session, or a task, is charged once, in its first round, even if that round is
+// retried after the loss of its replica. Any other call is charged in each round, because each is a
+// request of its own, which a client can repeat without bound.
 func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
 	tool, called := call.Tool()
 	if !called || p.by == nil || p.by.c.o.Quotas == nil || p.continued(call) {
@@ -105,14 +109,16 @@ func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
 	return mcp.Errorf(mcp.KindCancelled, "the call ended before its quota was known: %w", err)
 }
 
-// Allow records that a call of the tool call.Tool is allowed: by the policy's rule or, if there is none, by another
-// component. Other requests are not recorded. It returns nil or the error of the audit.
+// Allow records that a call of the tool call.Tool is allowed: by the rule of the policy or, without
+// one, by a confirmation, an approval or a quota. Other requests are not recorded. It returns nil
+// or the error of the audit.
 //
-// has are the confirmations and approvals that the call has. pending means that no round before was recorded, because the round before asked
-// the user, or an approver, or that this one would have asked, but for earlier answers.
+// has are the confirmations and approvals of the call. pending means that the earlier rounds were
+// not recorded, because they waited for the user or an approver.
 //
-// A call of a session, and a task, is recorded once, with its first round that does not ask, and once more if that is retried after the
-// loss of its replica; any other call in each round.
+// A call of a session, or a task, is recorded once, in its first round that does not wait. It is
+// recorded again if that round is retried after the loss of its replica. Any other call is recorded
+// in each round.
 func (p *Permit) Allow(ctx context.Context, call *mcp.Call, has Had, pending bool) error {
 	if _, called := call.Tool(); !called || p.by == nil {
 		return nil
@@ -135,8 +141,8 @@ func (p *Permit) Allow(ctx context.Context, call *mcp.Call, has Had, pending boo
 	return p.by.c.decided(ctx, call, p.backend, v, nil)
 }
 
-// Refuse records that a call is refused because the user did not give the confirmation of a name, or could
-// not be asked. It returns err, or the error of the audit.
+// Refuse records that a call is refused because the user did not give the confirmation with the
+// name, or could not be asked. It returns err, or the error of the audit.
 func (p *Permit) Refuse(ctx context.Context, call *mcp.Call, name string, err error) error {
 	if p.by == nil {
 		return err
@@ -144,7 +150,8 @@ func (p *Permit) Refuse(ctx context.Context, call *mcp.Call, name string, err er
 	return p.refused(ctx, call, audit.ByConfirmation, name, false, err)
 }
 
-// Await records that a call waits for the approval of a name. It returns nil or the error of the audit.
+// Await records that a call waits for the approval with the name. It returns nil or the error of
+// the audit.
 func (p *Permit) Await(ctx context.Context, call *mcp.Call, name string) error {
 	if p.by == nil {
 		return nil
@@ -152,8 +159,8 @@ func (p *Permit) Await(ctx context.Context, call *mcp.Call, name string) error {
 	return p.by.c.decided(ctx, call, p.backend, audit.Verdict{Effect: audit.Wait, By: audit.ByApproval, Rule: name}, nil)
 }
 
-// Unapproved records that a call is refused because it did not get the approval of a name, or cannot wait for it. It returns err, or the
-// error of the audit.
+// Unapproved records that a call is refused because it did not get the approval with the name, or
+// cannot wait for it. It returns err, or the error of the audit.
 func (p *Permit) Unapproved(ctx context.Context, call *mcp.Call, name string, err error) error {
 	if p.by == nil {
 		return err

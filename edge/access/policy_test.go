@@ -40,7 +40,8 @@ func TestLackingWithoutAuthentication(t *testing.T) {
 	}
 }
 
-// A round that is run again after its replica was lost is decided on again: it may not have been.
+// A round that is retried after the loss of its replica is decided again: the lost replica may not
+// have decided it.
 func TestRunAgain(t *testing.T) {
 	c := governed(t, Options{}, policy.Settings{Default: policy.Deny})
 	legacy, _ := revision.ByVersion("2025-11-25")
@@ -54,7 +55,7 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// What a policy cannot evaluate is logged once for each rule.
+// The error of a rule's evaluation is logged once for each rule.
 func TestFailuresAreLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	c := governed(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, policy.Settings{
@@ -75,7 +76,7 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 	}
 }
 
-// A policy is put in force and taken out while calls are decided on.
+// A policy can be set and removed while calls are decided.
 func TestSetPolicy(t *testing.T) {
 	c := New(Options{})
 	ask := func() error {
@@ -99,7 +100,7 @@ func TestSetPolicy(t *testing.T) {
 	}
 }
 
-// undecided returns the permit of a request that rules do not decide.
+// undecided returns the Permit of a request that no rule decides.
 func undecided(by *Decider) *Permit {
 	p, _ := by.Decide(context.Background(), revision.Stateless(), nil, nil, nil)
 	return &p
@@ -149,8 +150,8 @@ func TestSetPolicyServer(t *testing.T) {
 	}
 }
 
-// Replacing the policy server fails none of the requests that wait for a decision: if the previous
-// server is closed before it was asked, another decider is in force, by which the request is decided anew.
+// Replacing the policy server fails no request that waits for its decision. If the previous server
+// is closed before it receives the request, another Decider is in force, and decides the request.
 func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 	s := authorizer.Serve(t)
 	s.By(authorizer.Allow)

@@ -19,11 +19,11 @@ func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v
 	return c.record(ctx, call, backend, details{}, v, err)
 }
 
-// details are what some records have beside the verdict.
+// details are the fields that some records have in addition to the verdict.
 type details struct {
-	// task is the digest of the task's id; empty if the request is about none.
+	// task is the digest of the task's id. Empty means that the request is not about a task.
 	task string
-	// hooks are what hooks decided.
+	// hooks are the decisions of the hooks.
 	hooks []audit.Hook
 }
 

@@ -22,8 +22,8 @@ func (brokenSink) Write(context.Context, []audit.Record) (int, error) { return 0
 
 func (brokenSink) Close(context.Context) error { return nil }
 
-// A hidden target cannot be distinguished from a missing one, also while records cannot be written: nothing is recorded of the
-// latter.
+// A hidden target cannot be distinguished from a missing one, even if records cannot be written,
+// since a missing one is not recorded.
 func TestHiddenWhileNothingIsRecorded(t *testing.T) {
 	for effect, want := range map[policy.Effect]mcp.Kind{policy.Hide: 0, policy.Deny: mcp.KindStateUnavailable} {
 		records := audit.New(audit.Options{
@@ -45,7 +45,7 @@ func TestHiddenWhileNothingIsRecorded(t *testing.T) {
 	}
 }
 
-// keeping has the records that it was given.
+// keeping keeps all records in memory.
 type keeping struct{ records []audit.Record }
 
 func (k *keeping) Write(_ context.Context, r []audit.Record) (int, error) {
@@ -55,7 +55,8 @@ func (k *keeping) Write(_ context.Context, r []audit.Record) (int, error) {
 
 func (*keeping) Close(context.Context) error { return nil }
 
-// The record of a call that is allowed names the rule that allowed it, with quotas and without; without a policy there is none.
+// The record of an allowed call names the rule that allowed it, with and without quotas. Without a
+// policy it names none.
 func TestAllowedCallsNameTheirRule(t *testing.T) {
 	rules := []policy.Rule{{Name: "staff", When: "true", Then: policy.Allow}}
 	quotas := quota.New(quota.Options{Rules: []quota.Rule{{Name: "q", Per: quota.PerTool, Budget: quota.Budget{Interval: time.Hour, Burst: 9}}}})

@@ -161,6 +161,6 @@ func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.Tas
 		a.Target, a.Backend = t.Name, t.Backend
 	}
 	named := *call
-	named.Params = mcp.Params{Target: t.Name} // not what was sent: the task's id
+	named.Params = mcp.Params{Target: t.Name} // the client's params contain the id of the task
 	return c.record(ctx, &named, t.Backend, details{task: print}, v, err)
 }

@@ -36,8 +36,9 @@ func (s *sink) Write(_ context.Context, records []audit.Record) (int, error) {
 
 func (s *sink) Close(context.Context) error { return nil }
 
-// The policy server is asked about a task once for each token, with a call of the tool and the arguments that were kept; not at all for what the
-// task's creator may always do. Each decision is recorded, with who asks.
+// Requests about a task query the policy server once for each token, with a call of the tool and the
+// stored arguments. Requests that the task's creator may always make do not query it. Each decision
+// is recorded with its caller.
 func TestTaskIsAskedAboutOnce(t *testing.T) {
 	server := authorizer.Serve(t)
 	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
@@ -111,7 +112,7 @@ func TestTaskIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// That the policy server could not be asked is not remembered, and neither is what it said under another policy.
+// A failure to ask the policy server is not cached, and an answer under another policy is not used.
 func TestTaskIsAskedAboutAgain(t *testing.T) {
 	server := authorizer.Serve(t)
 	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
@@ -141,8 +142,8 @@ func TestTaskIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
-// A question that the caller's bound refuses is not put to the policy server, and what it would say is not remembered; an answer that is known
-// needs no question.
+// If task.Ask refuses the query, the policy server is not queried, and no answer is cached. A cached
+// answer is still used.
 func TestTaskQuestionsAreBounded(t *testing.T) {
 	server := authorizer.Serve(t)
 	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
@@ -168,7 +169,8 @@ func TestTaskQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-// Who asks about a task while the policy server is asked about it already waits no longer than its own request lives.
+// A request that waits for another request's question about the same task stops waiting when its
+// own context ends.
 func TestTaskIsNotWaitedForBeyondItsRequest(t *testing.T) {
 	server := authorizer.Serve(t)
 	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
