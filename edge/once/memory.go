@@ -1,4 +1,5 @@
-// Package once remembers for a time what may be used once: proofs of possession, and confirmations of calls.
+// Package once remembers for a time what may be used once: proofs of possession, confirmations of
+// calls, and ids of ended sessions.
 package once
 
 import (
@@ -12,56 +13,58 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Sweep is the interval at which a Memory drops expired entries, after which one that is full may accept more.
+// Sweep is the interval at which a Memory drops expired entries. A full Memory accepts new ones
+// after that.
 const Sweep = 10 * time.Second
 
-// ErrFull means that a Memory cannot remember more.
+// ErrFull means that a Memory has no room for another entry.
 var ErrFull = errors.New("too many entries are stored")
 
 type digest [sha256.Size]byte
 
-// Memory remembers in the memory of the process. It never drops an entry before its time: when it
-// is full, it refuses more. It is safe for concurrent use.
+// Memory keeps entries in the memory of the process. It never drops an entry before it expires:
+// when it is full, it refuses new ones. It is safe for concurrent use.
 type Memory struct {
 	most int
 	id   string
 
 	mu sync.Mutex
-	// used has the entries by the digests of their callers and ids.
+	// used maps the digests of callers and ids to entries.
 	used map[digest]entry
-	// callers has the callers with entries, by the digests of their names.
+	// callers maps the digests of names to the callers that have entries.
 	callers map[digest]*caller
-	// swept is when expired entries were last dropped.
+	// swept is the time of the last sweep.
 	swept time.Time
 }
 
-// entry is something that was used.
+// entry is the use of an id by a caller.
 type entry struct {
 	until time.Time
 	of    *caller
 }
 
-// caller is a caller with count entries.
+// caller counts the entries of a caller.
 type caller struct {
 	name  digest
 	count int
 }
 
-// NewMemory returns a Memory of at most most entries.
+// NewMemory returns a Memory of at most most entries, of all callers.
 func NewMemory(most int) *Memory {
 	return &Memory{most: most, id: rand.Text(), used: map[digest]entry{}, callers: map[digest]*caller{}}
 }
 
-// ID identifies this Memory: it knows nothing of what was used with another one.
+// ID returns a random identifier of this Memory. Another Memory does not know its entries.
 func (m *Memory) ID() string { return m.id }
 
 func digestOf(text string) digest { return sha256.Sum256([]byte(text)) }
 
-// entryOf returns the digest of an id that a caller uses.
+// entryOf returns the digest of a caller's id. by is the digest of the caller's name.
 func entryOf(by digest, id string) digest { return digestOf(string(by[:]) + id) }
 
-// Spend records that a caller used id, for the duration life. fresh is whether the caller did not use it before.
-// An error is ErrFull, or a *mcp.Error of KindLimit if most entries of the caller are recorded.
+// Spend records for the duration life that a caller used id. fresh is false if an earlier use is
+// still recorded. The error is ErrFull, or a *mcp.Error of KindLimit if the caller has most
+// entries.
 func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, most int) (fresh bool, _ error) {
 	by, now := digestOf(name), time.Now()
 	d := entryOf(by, id)
@@ -92,7 +95,7 @@ func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, m
 	return true, nil
 }
 
-// Spent reports whether Spend has recorded id for a caller, and its time is not over.
+// Spent reports whether a use of id by a caller is recorded and has not expired.
 func (m *Memory) Spent(_ context.Context, name, id string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/once"
 )
 
-// What was used is remembered for its time, in bounded memory: when it is full, no more is accepted, and one caller cannot fill it.
+// A use is recorded until it expires. The memory is bounded: a full Memory refuses new entries, and
+// one caller cannot fill it.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := once.NewMemory(3)
@@ -49,14 +50,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// Each Memory is another one: what was used with one is unknown to the next.
+// A use that one Memory has recorded is unknown to another one.
 func TestMemoriesDiffer(t *testing.T) {
 	if a, b := once.NewMemory(1), once.NewMemory(1); a.ID() == "" || a.ID() == b.ID() {
 		t.Errorf("%q and %q", a.ID(), b.ID())
 	}
 }
 
-// What one caller used is not used by another.
+// Two callers can use the same id.
 func TestMemoryIsByCaller(t *testing.T) {
 	p := once.NewMemory(4)
 	for _, caller := range []string{"ann", "bob"} {
@@ -69,7 +70,7 @@ func TestMemoryIsByCaller(t *testing.T) {
 			t.Errorf("%s's: %t, %v, want %t", caller, spent, err, want)
 		}
 	}
-	if fresh, err := p.Spend(t.Context(), "an", "na", time.Minute, 2); !fresh || err != nil { // as a text it would be ann's a
+	if fresh, err := p.Spend(t.Context(), "an", "na", time.Minute, 2); !fresh || err != nil { // without a separator, "an"+"na" equals "ann"+"a"
 		t.Errorf("another caller's other one: %t, %v", fresh, err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/ownership"
 )
 
-// shelf is a Store in memory that several Registries share, which can be cut off and lose what it has.
+// shelf is a Store in memory that several Registries share. It can be cut off, and can lose its
+// records.
 type shelf struct {
 	mu     sync.Mutex
 	values map[string]ownership.Value
@@ -102,7 +103,7 @@ func (s *shelf) empty() {
 	s.values = map[string]ownership.Value{}
 }
 
-// apart is a shelf as one replica reaches it, or does not.
+// apart is a replica's connection to a shelf, which can be cut.
 type apart struct {
 	*shelf
 	away bool
@@ -139,7 +140,8 @@ func tool(name string) Entry {
 	return Entry{ID: ID{Kind: Tool, Name: name, Backend: "b"}, Reason: "it leaks", Issuer: "i", Subject: "ada"}
 }
 
-// What is disabled has its reason, operator and time; it is enabled once; and nothing is disabled without entries.
+// A disabled object has its reason, operator and time. It can be enabled once. A list without
+// entries disables nothing.
 func TestDisableAndEnable(t *testing.T) {
 	for name, s := range map[string]Store{"in this process": nil, "in a store": newShelf()} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +182,8 @@ func TestDisableAndEnable(t *testing.T) {
 	}
 }
 
-// Replicas learn of a change at once by an announcement, and within a second without one. A replica that begins knows it at Load.
+// Replicas apply a change at once after an announcement, and within a second without one. A replica
+// that starts has it after Load.
 func TestReplicasFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
@@ -215,8 +218,8 @@ func TestReplicasFollow(t *testing.T) {
 	})
 }
 
-// A store that was emptied, or has lost its last writes, gets what the replicas know; what was enabled stays enabled, also by a replica
-// that was cut off meanwhile.
+// A Store that was emptied, or has lost its last writes, is restored from the replicas. An enabled
+// object stays enabled, even if a replica was cut off meanwhile.
 func TestLostWrites(t *testing.T) { synctest.Test(t, testLostWrites) }
 
 func testLostWrites(t *testing.T) {
@@ -240,7 +243,7 @@ func testLostWrites(t *testing.T) {
 	cut.away = false
 	for name, lose := range map[string]func(){"emptied": s.empty, "the last writes": func() { s.values = maps.Clone(before) }} {
 		lose()
-		must(t, b.Load(t.Context())) // the one that knows less comes first
+		must(t, b.Load(t.Context())) // b has fewer records, and restores first
 		must(t, a.Load(t.Context()))
 		must(t, b.Load(t.Context()))
 		fresh := quiet(s)
@@ -251,9 +254,9 @@ func testLostWrites(t *testing.T) {
 			}
 		}
 	}
-	// An act in a store that was just emptied survives what others restore.
+	// An act that is stored after the Store was emptied survives the restores of the replicas.
 	s.empty()
-	time.Sleep(time.Second) // an operator is later
+	time.Sleep(time.Second) // the next act has a later time
 	fresh := quiet(s)
 	_, err = fresh.Disable(t.Context(), tool("x"))
 	must(t, err)
@@ -266,7 +269,7 @@ func testLostWrites(t *testing.T) {
 	}
 }
 
-// There are bounds: of what is disabled, and of what is kept of what was enabled.
+// The numbers of disabled objects and of records of enabled ones are bounded.
 func TestBounds(t *testing.T) {
 	s := newShelf()
 	r := quiet(s)
@@ -292,7 +295,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What another version has stored, or damaged, is left as it is.
+// A value that another version has stored, or that is damaged, stays as it is.
 func TestUnreadable(t *testing.T) {
 	s, long := newShelf(), strings.Repeat("x", MaxName+1)
 	for key, text := range map[string]string{
@@ -322,7 +325,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// The age is the time since the Store was read, or since the start before that, however often it is tried; without a Store it is 0.
+// Age counts from the last successful read of the Store, or from New before the first. Failed reads
+// do not reset it. Without a Store it is 0.
 func TestAge(t *testing.T) { synctest.Test(t, testAge) }
 
 func testAge(t *testing.T) {
@@ -353,7 +357,7 @@ func testAge(t *testing.T) {
 	}
 }
 
-// The order of acts is that of the Store's clock, which the entries have.
+// Acts are ordered by the Store's clock, which sets the times of the entries.
 func TestClockOfTheStore(t *testing.T) {
 	s := newShelf()
 	s.ahead = time.Hour
@@ -371,7 +375,8 @@ func TestClockOfTheStore(t *testing.T) {
 	}
 }
 
-// A replica that restores a Store does not overwrite what another has stored since it was read.
+// A replica that restores a Store does not overwrite a value that another replica has stored since
+// the restoring one read it.
 func TestRestoreIsNotLater(t *testing.T) {
 	s := newShelf()
 	a, b := quiet(s), quiet(s)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Kind is the kind of what is disabled. Stored values contain it, so that its values never change.
+// Kind is the kind of a disabled object. Its values are stored and must not change.
 type Kind string
 
 // Kinds.
@@ -21,45 +21,48 @@ const (
 	Set     Kind = "set"
 )
 
-// ID names what is disabled. It is comparable.
+// ID identifies a disabled object. It is comparable.
 type ID struct {
 	Kind Kind
-	// Name is the name of a backend or of a set, or that which the backend of a tool has given it, without a prefix: a tool stays
-	// disabled if the settings change the prefix of its backend.
+	// Name is the name of a backend or a set. For a tool it is the name that its backend uses,
+	// without a prefix: a tool stays disabled if the settings change the prefix.
 	Name string
-	// Backend is the backend of a tool; empty for others.
+	// Backend is the backend of a tool. It is empty for other kinds.
 	Backend string
 }
 
-// Found is what an operator has named.
+// Found is the object that an operator has named.
 type Found struct {
 	ID
-	// Canonical is the canonical name of a tool; empty for others.
+	// Canonical is the canonical name of a tool. It is empty for other kinds.
 	Canonical string
-	// Unlisted means that the lists of the backend that all callers share have no such tool: the name may be mistaken.
+	// Unlisted means that the shared lists of the backend have no such tool: the name may be
+	// mistyped.
 	Unlisted bool
 }
 
-// Entry is what one operator has disabled.
+// Entry describes a disabled object.
 type Entry struct {
 	ID
-	// Canonical is the canonical name that a tool had when it was disabled; empty for others.
+	// Canonical is the canonical name that a tool had when it was disabled. It is empty for other
+	// kinds.
 	Canonical string
-	// Reason is for operators; empty if none was given.
+	// Reason is the operator's reason. Empty means that none was given.
 	Reason string
-	// Issuer and Subject are the operator's. SubjectIsClient reports that Subject is the id of a client that acts for itself.
+	// Issuer and Subject identify the operator. SubjectIsClient means that Subject is the id of a
+	// client that acts for itself.
 	Issuer, Subject string
 	SubjectIsClient bool
 	Since           time.Time
 }
 
-// List is all that is disabled at one time. nil is the list without entries. It is immutable.
+// List lists the objects that are disabled at one time. nil is the empty list. It is immutable.
 type List struct {
 	entries []Entry
 	ids     map[ID]bool
 }
 
-// NewList returns the list of some entries, or nil if there are none.
+// NewList returns a list of entries, or nil without entries.
 func NewList(entries ...Entry) *List {
 	if len(entries) == 0 {
 		return nil
@@ -74,7 +77,7 @@ func NewList(entries ...Entry) *List {
 	return l
 }
 
-// Entries returns the entries by kind and name. The slice must not be changed.
+// Entries returns the entries, sorted by kind and name. The slice must not be changed.
 func (l *List) Entries() []Entry {
 	if l == nil {
 		return nil
@@ -82,8 +85,8 @@ func (l *List) Entries() []Entry {
 	return l.entries
 }
 
-// Prefixed returns the list for comparisons with canonical names: HasTool of it takes those, with the prefix that prefix returns for a
-// backend. nil has nil.
+// Prefixed returns the list with the canonical names of tools: its HasTool takes a canonical name.
+// prefix returns the prefix of a backend. Prefixed returns nil for nil.
 func (l *List) Prefixed(prefix func(backend string) string) *List {
 	if l == nil {
 		return nil
@@ -97,7 +100,8 @@ func (l *List) Prefixed(prefix func(backend string) string) *List {
 	return NewList(entries...)
 }
 
-// HasTool reports whether a tool is disabled, by the name that its backend has given it. It is false for a tool of a disabled backend.
+// HasTool reports whether a tool is disabled by itself. name is the name that its backend uses. It
+// is false for other tools of a disabled backend.
 func (l *List) HasTool(backend, name string) bool {
 	return l != nil && l.ids[ID{Kind: Tool, Name: name, Backend: backend}]
 }

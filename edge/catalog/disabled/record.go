@@ -15,26 +15,28 @@ import (
 	"github.com/mcpedge/mcpedge/edge/ownership"
 )
 
-// record is the last act of an operator on one ID. The one with the greater At supersedes another, so that replicas agree on what
-// they know together, whatever a Redis has lost.
+// record is an operator's last act on one ID. A record with a greater At supersedes another. So
+// replicas converge, even after Redis has lost writes.
 type record struct {
 	Kind    Kind   `json:"kind"`
 	Name    string `json:"name"`
 	Backend string `json:"backend,omitempty"`
-	// Canonical is that of Entry.
+	// Canonical is Entry.Canonical.
 	Canonical string `json:"canonical,omitempty"`
-	// Enabled is true if the act has enabled the ID again.
+	// Enabled is true if the act enabled the ID, and false if it disabled the ID.
 	Enabled         bool   `json:"enabled,omitempty"`
 	Reason          string `json:"reason,omitempty"`
 	Issuer          string `json:"issuer,omitempty"`
 	Subject         string `json:"subject,omitempty"`
 	SubjectIsClient bool   `json:"subject_is_client,omitempty"`
-	// At is the time of the act by the clock of the Store, in milliseconds of Unix time, or later: it is greater than those of all acts
-	// that its replica knew. It is the last member.
+	// At is the time of the act by the clock of the Store, in milliseconds of Unix time. It is
+	// increased where necessary, so that it is greater than those of all earlier acts that the
+	// replica knew. It is the last member.
 	At int64 `json:"at"`
 }
 
-// maxKept bounds the records of what was enabled again. Their only use is to supersede older records of a replica that was cut off.
+// maxKept bounds the records of enabled IDs. They only supersede older records of a replica that
+// was cut off.
 const maxKept = 256
 
 func (r *record) id() ID { return ID{Kind: r.Kind, Name: r.Name, Backend: r.Backend} }
@@ -48,13 +50,14 @@ func (r *record) entry() Entry {
 // key returns the name of an ID in the Store.
 func (id ID) key() string { return string(id.Kind) + "\x00" + id.Backend + "\x00" + id.Name }
 
-// stored is a record with its value in the Store.
+// stored is a record with its encoding in the Store.
 type stored struct {
 	record
 	value ownership.Value
 }
 
-// maxAt bounds the times of records: the end of the year 9999. Later ones are damaged, and a sum with them could overflow.
+// maxAt is the latest valid time of a record, the end of the year 9999. A later one is damaged, and
+// could overflow a sum.
 const maxAt = 253402300799999
 
 // store encodes a record.
@@ -63,20 +66,20 @@ func store(r record) stored {
 	return stored{r, ownership.Value{Digest: stamp(r.At) + unstamped(r, 0).Sum, Bytes: raw}}
 }
 
-// stamp returns the beginning of a digest, up to the point.
+// stamp returns the beginning of a digest: the time and a point.
 func stamp(at int64) string { return fmt.Sprintf("%016x.", at) }
 
 // unstamped encodes a record without its time.
 func unstamped(r record, after int64) Unstamped {
 	r.At = 0
-	raw, _ := json.Marshal(r) // ends with the time
+	raw, _ := json.Marshal(r) // At is its last member
 	end := len(raw) - len("0}")
 	sum := sha256.Sum256(raw)
 	return Unstamped{Head: raw[:end], Tail: raw[end+1:], Sum: hex.EncodeToString(sum[:12]), After: after}
 }
 
-// unstore decodes a value. ok is false for one that this version cannot read, that is out of bounds, or that is another than that of the
-// digest, because it was replaced meanwhile.
+// unstore decodes a value. ok is false if this version cannot read the value, if it exceeds a
+// bound, or if it does not match the digest, because it was replaced after the digest was read.
 func unstore(key, digest string, raw []byte) (s stored, ok bool) {
 	switch {
 	case json.Unmarshal(raw, &s.record) != nil, s.id().key() != key, !slices.Contains([]Kind{Tool, Backend, Set}, s.Kind),
@@ -88,10 +91,11 @@ func unstore(key, digest string, raw []byte) (s stored, ok bool) {
 	return s, true
 }
 
-// records are the records that a replica knows, by the key of their ID.
+// records maps the keys of IDs to the records that a replica knows.
 type records map[string]stored
 
-// add adds a record unless a known one supersedes it, or its time cannot be right, and reports whether it did.
+// add adds a record and reports whether it did. It rejects a record that a known one supersedes,
+// and one with a time after maxAt.
 func (rs records) add(s stored) bool {
 	key := s.id().key()
 	was, known := rs[key]
@@ -102,7 +106,7 @@ func (rs records) add(s stored) bool {
 	return true
 }
 
-// prune drops the oldest records of what was enabled again, beyond maxKept.
+// prune drops the oldest records of enabled IDs, until at most maxKept of them are left.
 func (rs records) prune() {
 	enabled := slices.DeleteFunc(slices.Collect(maps.Values(rs)), func(s stored) bool { return !s.Enabled })
 	if len(enabled) <= maxKept {
@@ -116,7 +120,7 @@ func (rs records) prune() {
 	}
 }
 
-// list returns what is disabled by the records.
+// list returns the list of the disabled IDs.
 func (rs records) list() *List {
 	var entries []Entry
 	for _, s := range rs {

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// MaxEntries bounds what is disabled at one time.
+	// MaxEntries bounds the entries of a List.
 	MaxEntries = 256
-	// MaxName bounds the name of what is disabled, and that of a tool's backend, in bytes.
+	// MaxName bounds the name of an ID, and that of a tool's backend, in bytes.
 	MaxName = 1024
 	// MaxReason bounds a reason, in bytes.
 	MaxReason = 1024
@@ -35,25 +35,27 @@ type Store interface {
 	Digests(ctx context.Context) (map[string]string, error)
 	// Values returns the values of the keys that exist.
 	Values(ctx context.Context, keys []string) (map[string][]byte, error)
-	// Stamp stores a value with the time of the Store's clock, or a later one if that is not after u.After and the time of the value
-	// that it replaces, and asks all replicas to read the Store soon, which some may miss. It returns the time in milliseconds of Unix
-	// time.
+	// Stamp stores a value with the time of the Store's clock and returns that time, in milliseconds
+	// of Unix time. It uses a later time if the clock is not after u.After and the time of the
+	// replaced value. It announces the change to all replicas; some may miss it.
 	Stamp(ctx context.Context, key string, u Unstamped) (at int64, err error)
-	// Supersede stores the values whose digests are greater than the stored ones, and deletes the keys of drop that still have these
-	// digests, in one step.
+	// Supersede stores the values whose digests are greater than the stored ones, and deletes the
+	// keys of drop whose stored digests are those of drop. It does so atomically.
 	Supersede(ctx context.Context, set map[string]ownership.Value, drop map[string]string) error
-	// OnAnnounced sets the function that is called when a replica is to read the Store, as after a Stamp or one that may have been
-	// missed. It must not block.
-	// Call it before the Store is used.
+	// OnAnnounced sets the function that is called when the Store should be read: after a Stamp, and
+	// after announcements may have been missed. It must not block. Call OnAnnounced before the Store
+	// is used.
 	OnAnnounced(fn func())
 }
 
-// Unstamped is a value before the Store gives it a time, which stands between Head and Tail in decimal digits.
+// Unstamped is the encoding of a value without its time. The Store inserts the time between Head
+// and Tail, in decimal digits.
 type Unstamped struct {
 	Head, Tail []byte
 	// Sum is the digest without the time.
 	Sum string
-	// After is the greatest time that the replica knows, in milliseconds of Unix time.
+	// After is the greatest time of the records that the replica knows, in milliseconds of Unix
+	// time.
 	After int64
 }
 
@@ -65,39 +67,41 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Errors of Enable and Disable. Others are those of the Store.
+// Errors of Enable and Disable. They also return errors of the Store.
 var (
 	ErrFull        = fmt.Errorf("%d tools, backends and sets are disabled, which is the limit: enable some of them, or disable a backend instead of its tools", MaxEntries)
 	ErrNotDisabled = errors.New("it is not disabled")
 )
 
-// errSuperseded is the error of an act that has no effect, because a stored one has a time that cannot be right.
+// errSuperseded means that an act has no effect, because the stored record has a time in the far
+// future.
 var errSuperseded = errors.New("the state has a record of this name from a time in the far future, which supersedes the change")
 
-// NotFoundError is the error for a name that nothing has.
+// NotFoundError means that no object has the name.
 type NotFoundError struct {
 	Message string
-	// Name is the one that was not found, and Known are those of its kind that exist: one of them may be meant.
+	// Name is the name that was not found. Known are the names of the existing objects of its kind.
 	Name  string
 	Known []string
 }
 
 func (e *NotFoundError) Error() string { return e.Message }
 
-// Registry knows what is disabled. It is safe for concurrent use.
+// Registry holds the list of disabled objects. It is safe for concurrent use.
 type Registry struct {
 	o       Options
 	list    atomic.Pointer[List]
 	changed func(*List)
 	wake    chan struct{}
-	// started is when New was called, and read when the Store was read last; nil before the first time.
+	// started is the time of New. read is the time of the last read of the Store; nil before the
+	// first one.
 	started time.Time
 	read    atomic.Pointer[time.Time]
 
-	// mu serializes exchanges with the Store, and guards the members below.
+	// mu serializes exchanges with the Store, and guards the fields below.
 	mu    sync.Mutex
 	known records
-	// failed is true after a logged failure.
+	// failed is true after a failure that was logged, until an exchange succeeds.
 	failed bool
 }
 
@@ -118,21 +122,24 @@ func New(o Options) *Registry {
 	return r
 }
 
-// OnChange sets the function that is called with each list of other IDs, one call at a time. It must not call the Registry, except for List.
-// Call OnChange before other methods.
+// OnChange sets the function that is called with each new list that has other IDs. Calls do not
+// overlap. It may call only List of the Registry. Call OnChange before other methods.
 func (r *Registry) OnChange(fn func(*List)) { r.changed = fn }
 
-// List returns what is disabled, as far as this replica knows; nil if nothing is.
+// List returns the list that this replica knows. nil means that nothing is disabled.
 func (r *Registry) List() *List { return r.list.Load() }
 
-// Shared reports whether other replicas know what is disabled, and this one after its next start.
+// Shared reports whether the list is stored, so that other replicas have it, and this one after a
+// restart.
 func (r *Registry) Shared() bool { return r.o.Store != nil }
 
-// Loaded reports whether the Store was ever read. Before that this replica must not serve anything. It is true without a Store.
+// Loaded reports whether the Store was read at least once. Until then this replica must not serve
+// anything. It is true without a Store.
 func (r *Registry) Loaded() bool { return r.o.Store == nil || r.read.Load() != nil }
 
-// Age returns the time since the Store was read, or since New before the first time; 0 without a Store. Meanwhile an operator may have
-// disabled something at another replica that this one still serves.
+// Age returns the time since the Store was last read, or since New before the first read. This
+// replica may still serve an object that another one has disabled in that time. It is 0 without a
+// Store.
 func (r *Registry) Age() time.Duration {
 	if r.o.Store == nil {
 		return 0
@@ -143,14 +150,16 @@ func (r *Registry) Age() time.Duration {
 	return time.Since(r.started)
 }
 
-// Load reads what is disabled. Until then List is nil. Without a Store it does nothing. The error is that of the Store.
+// Load reads the Store. Until then List returns nil. Without a Store it does nothing. It returns
+// the error of the Store.
 func (r *Registry) Load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.exchange(ctx)
 }
 
-// Run follows the Store until ctx ends: it reads it after an announcement, and every second. Without a Store it returns at once.
+// Run follows the Store until ctx ends: it reads the Store after each announcement, and every
+// second. Without a Store it returns at once.
 func (r *Registry) Run(ctx context.Context) {
 	if r.o.Store == nil {
 		return
@@ -168,7 +177,7 @@ func (r *Registry) Run(ctx context.Context) {
 	}
 }
 
-// follow exchanges records once, and logs the first of several failures.
+// follow exchanges records once. It logs a failure unless the previous exchange failed, too.
 func (r *Registry) follow(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -181,9 +190,10 @@ func (r *Registry) follow(ctx context.Context) {
 	r.failed = err != nil
 }
 
-// Disable disables what the entry names, on all replicas, and returns the entry with its time. Since is ignored. If it is disabled
-// already, the entry replaces the one before. After an error nothing has changed here; it is ErrFull, or that of the Store, in which
-// case the Store may have the change.
+// Disable disables an object on all replicas and returns its entry with the time. e.Since is
+// ignored. If the object is already disabled, e replaces its entry. The error is ErrFull, or that
+// of the Store. After an error this replica is unchanged; after one of the Store, the Store may
+// have the change.
 func (r *Registry) Disable(ctx context.Context, e Entry) (Entry, error) {
 	done, err := r.act(ctx, record{
 		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Canonical: e.Canonical, Reason: e.Reason, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
@@ -196,8 +206,8 @@ func (r *Registry) Disable(ctx context.Context, e Entry) (Entry, error) {
 	return done.entry(), err
 }
 
-// Enable enables again what is disabled, on all replicas: that with the ID of an entry, which has the operator. The error is ErrNotDisabled, or
-// as that of Disable.
+// Enable enables the object with the ID of e on all replicas. e also has the operator. The error is
+// ErrNotDisabled or, as for Disable, that of the Store.
 func (r *Registry) Enable(ctx context.Context, e Entry) error {
 	_, err := r.act(ctx, record{
 		Kind: e.Kind, Name: e.Name, Backend: e.Backend, Enabled: true, Issuer: e.Issuer, Subject: e.Subject, SubjectIsClient: e.SubjectIsClient,
@@ -210,7 +220,8 @@ func (r *Registry) Enable(ctx context.Context, e Entry) error {
 	return err
 }
 
-// act stores an act and applies it here. refuses returns why it is not done, or nil; isDisabled is whether the ID is disabled now.
+// act stores an act and applies it here, unless refuses returns an error. isDisabled reports
+// whether the ID is disabled now.
 func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bool) error) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -240,7 +251,8 @@ func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bo
 	return a, nil
 }
 
-// exchange reads the records that are new here, and writes those that the Store lacks, as one that was emptied. r.mu is locked.
+// exchange reads the records that this replica lacks, and writes the ones that the Store lacks, for
+// example because it was emptied. The caller holds r.mu.
 func (r *Registry) exchange(ctx context.Context) error {
 	if r.o.Store == nil {
 		return nil
@@ -277,7 +289,8 @@ func (r *Registry) exchange(ctx context.Context) error {
 	return r.restore(ctx, there, before)
 }
 
-// restore writes the records that the Store lacks, and deletes those that were pruned. r.mu is locked.
+// restore writes the records that the Store lacks, and deletes the pruned ones. The caller holds
+// r.mu.
 func (r *Registry) restore(ctx context.Context, there map[string]string, before records) error {
 	set := map[string]ownership.Value{}
 	for key, s := range r.known {
@@ -297,14 +310,14 @@ func (r *Registry) restore(ctx context.Context, there map[string]string, before 
 	return r.o.Store.Supersede(ctx, set, drop)
 }
 
-// apply publishes the list of the known records, and logs how it differs. r.mu is locked.
+// apply publishes the list of the known records, and logs its changes. The caller holds r.mu.
 func (r *Registry) apply() {
 	was, now := r.list.Load(), r.known.list()
 	if slices.Equal(was.Entries(), now.Entries()) {
 		return
 	}
 	r.list.Store(now)
-	if now == nil || was == nil || !maps.Equal(was.ids, now.ids) { // Another reason changes nothing for clients.
+	if now == nil || was == nil || !maps.Equal(was.ids, now.ids) { // A changed reason has no effect on clients.
 		r.changed(now)
 	}
 	for _, e := range now.Entries() {
@@ -315,7 +328,7 @@ func (r *Registry) apply() {
 	}
 	for _, e := range was.Entries() {
 		if now == nil || !now.ids[e.ID] {
-			by := r.known[e.key()] // none if it was pruned
+			by := r.known[e.key()] // zero if it was pruned
 			r.o.Logger.Info("a "+string(e.Kind)+" that an operator had disabled is enabled again",
 				string(e.Kind), cmp.Or(e.Canonical, e.Name), "operator", by.Subject, "issuer", by.Issuer)
 		}

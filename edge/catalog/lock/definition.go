@@ -1,4 +1,4 @@
-// Package lock compares the tools that backends list with the definitions that a snapshot of the catalog has recorded.
+// Package lock compares the tools of backends with the definitions in a snapshot of the catalog.
 package lock
 
 import (
@@ -17,23 +17,26 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Definition has digests of what a backend says of one of its tools. Equal digests mean equal content, on every machine and for every
-// release. Empty digests mean that the backend says nothing. In JSON, the order of members and spaces do not count, everything else does,
-// such as the digits of numbers. JSON that is invalid, or has a member twice, counts as it is written.
+// Definition has digests of the parts of a tool, as its backend lists it. Equal digests mean equal
+// content, on every machine and for every release. An empty digest means that the backend sets no
+// field of the part. For JSON, the order of members and white space are ignored, and everything
+// else counts, such as the digits of numbers. JSON that is invalid, or has a member twice, is
+// compared as text.
 type Definition struct {
-	// Backend is the configured name of the backend, Tool the backend's own name of the tool.
+	// Backend is the configured name of the backend. Tool is the name of the tool that the backend
+	// uses.
 	Backend string `json:"backend"`
 	Tool    string `json:"tool"`
-	// Texts is of the title and the description.
+	// Texts is the digest of the title and the description.
 	Texts string `json:"texts,omitempty"`
-	// Input and Output are of the schemas.
+	// Input and Output are the digests of the schemas.
 	Input  string `json:"input,omitempty"`
 	Output string `json:"output,omitempty"`
-	// Annotations is of the hints and their title.
+	// Annotations is the digest of the hints and their title.
 	Annotations string `json:"annotations,omitempty"`
-	// Other is of everything else: icons, metadata, support of tasks.
+	// Other is the digest of all other fields: icons, metadata, support of tasks.
 	Other string `json:"other,omitempty"`
-	// Listed is what the digests are of, for reviews; Of leaves it empty.
+	// Listed is the content that the digests cover, for reviews. Of leaves it empty.
 	Listed Listed `json:"listed,omitempty"`
 }
 
@@ -53,7 +56,8 @@ func Of(backend string, t *pb.Tool) Definition {
 	return d
 }
 
-// Differing returns the names of the parts that differ from another definition: texts, input, output, annotations, other.
+// Differing returns the names of the parts that differ from those of another definition: texts,
+// input, output, annotations, other.
 func (d Definition) Differing(from Definition) (parts []string) {
 	others := from.parts()
 	for i, p := range d.parts() {
@@ -94,7 +98,7 @@ func PartOf(member string) string {
 	return partOf(protoreflect.Name(member))
 }
 
-// partOf returns the part that a field of a tool belongs to; empty for the name.
+// partOf returns the part that a field of a tool belongs to. It is empty for the field name.
 func partOf(field protoreflect.Name) string {
 	switch field {
 	case "name":
@@ -111,7 +115,7 @@ func partOf(field protoreflect.Name) string {
 	return other
 }
 
-// digest returns a digest of fields of a message, or an empty text if there are none.
+// digest returns a digest of fields of a message. It is empty without fields.
 func digest(m protoreflect.Message, fields []protoreflect.FieldDescriptor) string {
 	if len(fields) == 0 {
 		return ""
@@ -121,7 +125,7 @@ func digest(m protoreflect.Message, fields []protoreflect.FieldDescriptor) strin
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// fieldsOf returns the fields of a message that are set, by number.
+// fieldsOf returns the fields of a message that are set, sorted by number.
 func fieldsOf(m protoreflect.Message) (set []protoreflect.FieldDescriptor) {
 	m.Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
 		set = append(set, f)
@@ -131,7 +135,8 @@ func fieldsOf(m protoreflect.Message) (set []protoreflect.FieldDescriptor) {
 	return set
 }
 
-// foldFields writes fields of a message so that different values are written differently. The encoding of protobuf is not canonical.
+// foldFields writes fields of a message to a hash. Different values are written differently. It
+// replaces protobuf's encoding, which is not canonical.
 func foldFields(to io.Writer, m protoreflect.Message, fields []protoreflect.FieldDescriptor) {
 	for _, f := range fields {
 		_, _ = fmt.Fprintf(to, "%d=", f.Number())
@@ -180,7 +185,7 @@ func foldValue(to io.Writer, f protoreflect.FieldDescriptor, v protoreflect.Valu
 	_, _ = fmt.Fprintf(to, "%d:%s", len(text), text)
 }
 
-// canonical returns a text that is equal for JSON of equal content.
+// canonical returns an encoding of JSON that is equal for equal content.
 func canonical(text string) string {
 	value, err := decodeText(text)
 	if err != nil {
@@ -193,7 +198,7 @@ func canonical(text string) string {
 	return "json " + string(out)
 }
 
-// decodeText decodes JSON, and keeps the digits of numbers.
+// decodeText decodes JSON. Numbers keep their digits.
 func decodeText(text string) (any, error) {
 	if !json.Valid([]byte(text)) {
 		return nil, errors.New("it is no JSON")
@@ -203,7 +208,8 @@ func decodeText(text string) (any, error) {
 	return decode(d)
 }
 
-// decode decodes the next value. An object that has a member twice is an error: readers differ in which one they take.
+// decode decodes the next value. An object that has a member twice is an error, because readers
+// differ in the member that they use.
 func decode(d *json.Decoder) (any, error) {
 	token, err := d.Token()
 	if err != nil {

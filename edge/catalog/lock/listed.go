@@ -9,8 +9,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Listed is a tool as its backend lists it, as a JSON object with the names of MCP, without the tool's name. Reviews read it; a Lock does
-// not. Empty means that it is not recorded. It is a string, so that definitions can be compared.
+// Listed is a tool as its backend lists it: a JSON object with MCP's names of members, without the
+// tool's name. Reviews read it; a Lock ignores it. Empty means that it was not recorded. It is a
+// string so that a Definition is comparable.
 type Listed string
 
 // MarshalJSON implements json.Marshaler.
@@ -26,20 +27,21 @@ func (l *Listed) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Recorded returns the definition of a tool of a backend, with what the backend lists.
+// Recorded returns the definition of a tool of a backend, with its Listed.
 func Recorded(backend string, t *pb.Tool) Definition {
 	d := Of(backend, t)
 	d.Listed = listed(t)
 	return d
 }
 
-// namesOfMCP are the names of MCP for members that have others in the contract.
+// namesOfMCP maps names of members in the contract to MCP's names, where these differ.
 var namesOfMCP = map[string]string{
 	"inputSchemaJson": "inputSchema", "outputSchemaJson": "outputSchema", "metaJson": "_meta",
 	"readOnly": "readOnlyHint", "destructive": "destructiveHint", "idempotent": "idempotentHint", "openWorld": "openWorldHint",
 }
 
-// listed returns what a backend lists of a tool, with the members of objects sorted.
+// listed returns a tool as Listed, with the members of objects sorted. It is empty if a text is not
+// UTF-8.
 func listed(t *pb.Tool) Listed {
 	raw, err := protojson.Marshal(t)
 	if err != nil {
@@ -57,8 +59,8 @@ func listed(t *pb.Tool) Listed {
 	return Listed(out)
 }
 
-// withNamesOfMCP renames the members of an object of the contract, and decodes those that are JSON. JSON that is invalid, or has a member
-// twice, stays a string.
+// withNamesOfMCP renames the members of an object of the contract to MCP's names, and decodes the
+// members that contain JSON. JSON that is invalid, or has a member twice, stays a string.
 func withNamesOfMCP(members map[string]any) map[string]any {
 	out := make(map[string]any, len(members))
 	for key, value := range members {

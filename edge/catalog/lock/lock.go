@@ -9,23 +9,24 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Lock has the recorded definitions of tools. It is immutable and safe for concurrent use. A nil Lock compares nothing.
+// Lock holds the recorded definitions of tools. It is immutable and safe for concurrent use. A nil
+// Lock compares nothing.
 type Lock struct {
 	blocks bool
 	known  map[key]Definition
-	// backends are those of known.
+	// backends has the names of the backends in known.
 	backends map[string]bool
 	digest   string
 }
 
 type key struct{ backend, tool string }
 
-// New returns a lock with the given definitions. block hides the tools that differ.
+// New returns a lock with the given definitions. If block is true, tools that differ are hidden.
 func New(definitions []Definition, block bool) *Lock {
 	l := &Lock{blocks: block, known: make(map[key]Definition, len(definitions)), backends: make(map[string]bool)}
 	sorted := slices.Clone(definitions)
 	for i := range sorted {
-		sorted[i].Listed = "" // It has no effect, and takes memory.
+		sorted[i].Listed = "" // It has no effect, but uses memory.
 	}
 	slices.SortStableFunc(sorted, Compare)
 	for _, d := range sorted {
@@ -41,7 +42,7 @@ func New(definitions []Definition, block bool) *Lock {
 // Blocks reports whether tools that differ are hidden.
 func (l *Lock) Blocks() bool { return l != nil && l.blocks }
 
-// Has reports whether the lock has a definition of a tool of a backend.
+// Has reports whether the lock has a definition of a backend's tool.
 func (l *Lock) Has(backend, tool string) bool {
 	if l == nil {
 		return false
@@ -50,10 +51,10 @@ func (l *Lock) Has(backend, tool string) bool {
 	return ok
 }
 
-// HasBackend reports whether the lock has a definition of a backend's.
+// HasBackend reports whether the lock has a definition of any tool of a backend.
 func (l *Lock) HasBackend(name string) bool { return l != nil && l.backends[name] }
 
-// Digest returns a text that is equal for locks of equal effect; empty for a nil Lock.
+// Digest returns a digest that is equal for locks with equal effect. It is empty for a nil Lock.
 func (l *Lock) Digest() string {
 	if l == nil {
 		return ""
@@ -61,11 +62,12 @@ func (l *Lock) Digest() string {
 	return l.digest
 }
 
-// Unknown is the difference of a tool that is not in a lock.
+// Unknown is the difference of a tool that the lock does not have.
 const Unknown = "new"
 
-// Differences returns the parts of a tool of a backend that differ from the lock: texts, input, output, annotations, other, or Unknown
-// alone. It returns nil if none does. It reads the schemas, so the result should be kept.
+// Differences returns the names of the parts in which a backend's tool differs from the lock:
+// texts, input, output, annotations, other, or only Unknown. nil means that the tool does not
+// differ. It parses the schemas, so callers should keep the result.
 func (l *Lock) Differences(backend string, t *pb.Tool) (parts []string) {
 	if l == nil {
 		return nil

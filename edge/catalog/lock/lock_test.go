@@ -22,7 +22,7 @@ func tool() *pb.Tool {
 	}
 }
 
-// Each change of a tool is a difference of one part, and of that alone.
+// Each change of a tool is a difference of exactly one part.
 func TestDifferences(t *testing.T) {
 	l := New([]Definition{Of("crm", tool())}, true)
 	no := false
@@ -68,7 +68,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Every field of a tool except its name is in one part, also one that the contract gets later.
+// Every field of a tool except its name belongs to one part. A field that is added to the contract
+// does, too.
 func TestEveryFieldCounts(t *testing.T) {
 	fields := (&pb.Tool{}).ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
@@ -93,7 +94,7 @@ func TestEveryFieldCounts(t *testing.T) {
 	}
 }
 
-// Digests are those of earlier releases: locks are kept in repositories.
+// Digests stay equal across releases, because locks are kept in repositories.
 func TestDigestsStay(t *testing.T) {
 	want := Definition{
 		Backend: "crm", Tool: "find",
@@ -108,7 +109,7 @@ func TestDigestsStay(t *testing.T) {
 	}
 }
 
-// Locks are equal if they have the same definitions, in any order, and hide alike.
+// Locks have equal digests if they have the same definitions, in any order, and the same block.
 func TestDigestOfLocks(t *testing.T) {
 	a, b := Of("crm", tool()), Of("erp", tool())
 	one := New([]Definition{a, b}, false).Digest()

@@ -8,41 +8,42 @@ import (
 	"strings"
 )
 
-// Document is what is searched of one tool.
+// Document has the texts of one tool that are searched.
 type Document struct {
-	// Name is the name that clients see. Its words count most.
+	// Name is the name that clients see. Its words have the greatest weight.
 	Name string
 	// Description is the title and the description.
 	Description string
-	// Arguments are the names and the descriptions of the arguments. Their words count least.
+	// Arguments are the names and the descriptions of the arguments. Their words have the least
+	// weight.
 	Arguments []string
 }
 
-// The weights of words by where they are.
+// The weights of words by the text that has them.
 const (
 	weightName        = 3
 	weightDescription = 1
 	weightArgument    = 0.5
 )
 
-// The parameters of BM25: how soon further occurrences of a word stop to count, and how much the
-// length of a document counts.
+// The parameters of BM25, usually called k1 and b. saturation limits the effect of repeated words,
+// lengthNorm sets the effect of a document's length.
 const (
 	saturation = 0.8
 	lengthNorm = 0.75
 )
 
-// MaxTerms bounds the words of a query that are read, without its repeated ones.
+// MaxTerms bounds the distinct words of a query. Further ones are ignored.
 const MaxTerms = 64
 
-// Index finds documents. It is immutable and safe for concurrent use. It takes 8 bytes for each
-// different word of each document, and some 100 for each different word of all of them.
+// Index finds documents. It is immutable and safe for concurrent use. It uses 8 bytes for each
+// distinct word of each document, and about 100 bytes for each distinct word of all documents.
 type Index struct {
 	lengths  []float32
 	postings map[string][]posting
 }
 
-// posting is one document that has a word. weight is the sum of its occurrences by their weights.
+// posting records that a document has a word. weight is the sum of the weights of its occurrences.
 type posting struct {
 	document int32
 	weight   float32
@@ -75,15 +76,17 @@ func New(documents []Document) *Index {
 	return x
 }
 
-// Find returns the indexes of at most limit documents for a query, the best first, those with equal
-// scores in their order. visible has an element for each document that says whether it may be
-// found; the others do not influence the result. A nil visible means that all may.
+// Find returns the indexes of at most limit documents for a query, the best first. Documents with
+// equal scores keep their order. visible has an element for each document, which is true if the
+// document may be found. Other documents do not influence the result. nil means that all may be
+// found.
 func (x *Index) Find(query string, limit int, visible []bool) []int {
 	found, _ := x.find(query, limit, visible)
 	return found
 }
 
-// find is Find, and returns how many postings and words of the index it has visited.
+// find implements Find. visited is the number of postings and words of the index that it has
+// visited.
 func (x *Index) find(query string, limit int, visible []bool) (found []int, visited int) {
 	f := finding{Index: x, visible: visible}
 	for i, n := range x.lengths {
@@ -114,17 +117,17 @@ func (x *Index) find(query string, limit int, visible []bool) (found []int, visi
 	return found[:min(limit, len(found))], f.visited
 }
 
-// finding is one search.
+// finding is the state of one search.
 type finding struct {
 	*Index
 	visible   []bool
-	documents int     // that are visible
-	average   float64 // length of these
-	visited   int     // postings and words of the index
+	documents int     // the number of visible documents
+	average   float64 // their average length
+	visited   int     // visited postings and words of the index
 }
 
-// best returns the visible documents that have one of some terms, each with its score for the term
-// for which it is highest.
+// best returns the visible documents that have any of the terms. The score of a document is its
+// highest one for a single term.
 func (f *finding) best(group []term) map[int]float64 {
 	out := make(map[int]float64)
 	for _, w := range group {
@@ -147,15 +150,15 @@ func (f *finding) best(group []term) map[int]float64 {
 	return out
 }
 
-// maxSimilar bounds the words of a query that no visible document has and that are compared with
-// all words of the index.
+// maxSimilar bounds the words of a query that are compared with all words of the index, because no
+// visible document has them.
 const maxSimilar = 8
 
-// minPart is the length of a word that may be a part of another one.
+// minPart is the minimum length of a word that is matched as a part of another one.
 const minPart = 4
 
-// similar returns the terms of which a word is a part, or which are parts of it, for a word that no
-// document has.
+// similar returns the terms that contain a word, or that the word contains. It is for a word that
+// no visible document has.
 func (f *finding) similar(word string) (out []term) {
 	if len(word) < minPart {
 		return nil

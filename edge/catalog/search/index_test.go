@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// apis returns 500 tools of public APIs: the RPCs of github.com/googleapis/googleapis (Apache License 2.0), with the first sentences
-// of their comments and those of some of their fields.
+// apis returns 500 tools of public APIs, the RPCs of github.com/googleapis/googleapis (Apache
+// License 2.0). Each has the first sentence of its comment, and those of some of its fields.
 func apis(t testing.TB) (names []string, documents []Document) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/apis.json")
@@ -37,7 +37,8 @@ func apis(t testing.TB) (names []string, documents []Document) {
 	return names, documents
 }
 
-// TestQuestions: of 60 questions, which were written before the index was, at least 54 have the right tool among the first five.
+// TestQuestions checks that at least 54 of 60 questions have the right tool among the first five
+// results. The questions are older than the index.
 func TestQuestions(t *testing.T) {
 	names, documents := apis(t)
 	x := New(documents)
@@ -68,7 +69,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestHiddenDocuments: what a caller does not see is not found, and the results for it are those of an index without it.
+// TestHiddenDocuments checks that hidden documents are not found, and that the results equal those
+// of an index without them.
 func TestHiddenDocuments(t *testing.T) {
 	names, documents := apis(t)
 	var seen []string
@@ -80,7 +82,8 @@ func TestHiddenDocuments(t *testing.T) {
 		}
 	}
 	all, own := New(documents), New(few)
-	// Words that only hidden documents have, and parts of such words, with a word that visible ones have.
+	// Words that only hidden documents have, parts of such words, and one of them with a word of a
+	// visible document.
 	queries := []string{"delete a bucket", "list keys", "create an alert", "voices"}
 	n := len(queries)
 	for word, list := range all.postings {
@@ -105,7 +108,7 @@ func TestHiddenDocuments(t *testing.T) {
 	}
 }
 
-// TestQueries: every query returns within the bounds of the index.
+// TestQueries checks that every query stays within the bounds of the index.
 func TestQueries(t *testing.T) {
 	x := New([]Document{
 		{Name: "getUserHTTPLog", Description: "Reads logs of users."}, {Name: "b", Arguments: []string{"customer_id", "The buyer."}}, {Name: "c", Description: "日本語の説明"}, {},
@@ -128,7 +131,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestMemory: an index of 500 tools takes less than a megabyte.
+// TestMemory checks that an index of 500 tools uses less than a megabyte.
 func TestMemory(t *testing.T) {
 	_, documents := apis(t)
 	var before, after runtime.MemStats
@@ -146,8 +149,8 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(documents)
 }
 
-// TestVisits: the work of a query is bounded, also if its words mean the same as many others, if no document has them, or if they are parts of
-// many words.
+// TestVisits checks that the work of a query is bounded. It covers words with many synonyms, words
+// that no document has, and words that are parts of many others.
 func TestVisits(t *testing.T) {
 	_, documents := apis(t)
 	x := New(documents)
@@ -177,14 +180,15 @@ func TestVisits(t *testing.T) {
 	} {
 		_, visited := x.find(strings.Join(words, " "), 20, nil)
 		t.Logf("%s: %d visited", name, visited)
-		// At most each posting once for itself and a few times for words that mean the same, and the vocabulary for each similar word.
+		// The bound counts each posting once for its word and a few times for synonyms, and the
+		// vocabulary once for each similar word.
 		if most := 3*all + maxSimilar*len(x.postings); visited > most || len(words) > 0 && visited == 0 {
 			t.Errorf("%s: %d postings and words are visited, at most %d may be", name, visited, most)
 		}
 	}
 }
 
-// distinct returns different words that begin with head.
+// distinct returns n distinct words that begin with head.
 func distinct(head string, n int) (words []string) {
 	for i := range n {
 		words = append(words, head+strings.Repeat("x", i%50)+string(rune('a'+i%26)))

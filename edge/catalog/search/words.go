@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// term is a word of a query, or one that means the same, with its weight.
+// term is a word of a query, or a synonym, with its weight.
 type term struct {
 	term   string
 	weight float64
 }
 
-// wanted returns the different words of a query, each with those that mean the same.
+// wanted returns a group of terms for each distinct word of a query: the word and its synonyms.
 func wanted(query string) (groups [][]term) {
 	var seen []string
 	for _, one := range terms(query) {
@@ -32,10 +32,11 @@ func wanted(query string) (groups [][]term) {
 	return groups
 }
 
-// synonymWeight is the weight of a word that means the same as one of the query.
+// synonymWeight is the weight of a synonym. A word of the query has the weight 1.
 const synonymWeight = 0.6
 
-// synonyms has the words that people and the authors of APIs use for the same, by their stems.
+// synonyms maps stems to the stems of their synonyms: words that users and authors of APIs use for
+// the same thing.
 var synonyms = func() map[string][]string {
 	out := make(map[string][]string)
 	for _, line := range []string{
@@ -75,7 +76,7 @@ var synonyms = func() map[string][]string {
 	return out
 }()
 
-// ignored are words that say nothing of a tool.
+// ignored are frequent words that do not distinguish tools.
 var ignored = func() map[string]bool {
 	out := make(map[string]bool)
 	for _, word := range strings.Fields("a an and any are as at be by can do does for from has have how i if in into is it its me my of or our " +
@@ -85,9 +86,9 @@ var ignored = func() map[string]bool {
 	return out
 }()
 
-// terms returns the stems of the words of a text, without those that are ignored. Words end at
-// characters that are no letter or digit, and where a capital begins a word as in camelCase. A
-// character of a script without spaces is a word.
+// terms returns the stems of the words of a text, without ignored words. A word ends at a character
+// that is neither letter nor digit, and before the next capital in camelCase. In a script without
+// spaces, each character is a word.
 func terms(text string) (out []string) {
 	var word []rune
 	end := func() {
@@ -118,7 +119,8 @@ func terms(text string) (out []string) {
 	return out
 }
 
-// stem returns a lower-case English word without endings, so that the forms of a word are equal.
+// stem returns a lower-case English word without its ending, so that the forms of a word have the
+// same stem.
 func stem(w string) string {
 	switch {
 	case len(w) < 4:

@@ -9,17 +9,17 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// sized is a block with what counts of it, in bytes.
+// sized is a block with the sizes of its parts in bytes.
 type sized struct {
 	block *pb.ContentBlock
-	// text is what can be cut; cuttable is false for a block that is passed on whole or not at all.
+	// text can be cut if cuttable is true. A block that is not cuttable is kept whole or dropped.
 	text     string
 	cuttable bool
-	// beside is what counts and cannot be cut.
+	// beside is the size of the counted fields that cannot be cut.
 	beside int
 }
 
-// bytes returns what counts of a block, which is never nothing: many empty blocks are long, too.
+// bytes returns the counted size of the block. It is never 0: many empty blocks are long, too.
 func (s *sized) bytes() int { return max(BytesPerToken, len(s.text)+s.beside) }
 
 type sizedBlocks []sized
@@ -64,10 +64,12 @@ func (blocks sizedBlocks) total() (sum int) {
 	return sum
 }
 
-// within returns the blocks, in their order, that have at most the given number of bytes together.
-// Blocks that cannot be cut, such as links, are kept as long as they fit into half of that, or into
-// what the texts leave. Of the texts the first one beyond the rest is cut, and further ones are left
-// out; so is one that is too long without its text.
+// within selects blocks, in their order, that have at most most bytes together.
+//
+// A block that cannot be cut, such as a link, is kept if it fits into half of most, or into the
+// bytes that the texts leave, whichever is more. The remaining bytes are for the texts. The first
+// text that does not fit is cut, and later ones are dropped. A block is also dropped if its fields
+// other than the text do not fit.
 func (blocks sizedBlocks) within(most int) (out []*pb.ContentBlock) {
 	texts := 0
 	for i := range blocks {
@@ -100,9 +102,9 @@ func (blocks sizedBlocks) within(most int) (out []*pb.ContentBlock) {
 	return out
 }
 
-// cut returns the block with a text that is cut so that it has at most the given number of bytes,
-// which is not less than beside. It returns nil if nothing would be left. An embedded resource keeps its
-// URI even if no text is left.
+// cut returns the block with a shorter text, so that it has at most most bytes. most must be at
+// least s.beside. It returns nil if no text would be left. An embedded resource is returned even
+// without text, because it has a URI.
 func (s *sized) cut(most int) *pb.ContentBlock {
 	if most < BytesPerToken {
 		return nil
@@ -125,8 +127,8 @@ func (s *sized) cut(most int) *pb.ContentBlock {
 	return out
 }
 
-// head returns the beginning of a text with at most n bytes. It ends with a line or else a word, if
-// one ends in the second half, and never within a character.
+// head returns at most the first n bytes of a text. It never splits a character. It ends after a
+// line, or else after a word, if one ends in the second half.
 func head(text string, n int) string {
 	if n == len(text) {
 		return text

@@ -6,15 +6,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// rawBlock is what counts of a block that a backend sends as JSON.
+// rawBlock has the sizes of a block that a backend sends as JSON. Its fields are those of sized.
 type rawBlock struct {
 	text     string
 	cuttable bool
 	beside   int
 }
 
-// readRaw measures a block in JSON by its type, as the typed blocks are measured. A block of another
-// type, or one that is no valid JSON, counts whole.
+// readRaw measures a block in JSON like the typed block of the same type. A block of another type,
+// or invalid JSON, counts with all its bytes and cannot be cut.
 func readRaw(raw string) rawBlock {
 	block := []byte(raw)
 	text := func(path ...string) (rawBlock, bool) {
@@ -42,7 +42,7 @@ func readRaw(raw string) rawBlock {
 	return rawBlock{beside: len(raw)}
 }
 
-// replaceText returns a block in JSON, for which readRaw found a text, with another text.
+// replaceText replaces the text of a block in JSON. readRaw has found a text in the block.
 func replaceText(raw, text string) string {
 	quoted := jsonrpc.AppendString(nil, text)
 	if kindOf([]byte(raw)) == "text" {
@@ -58,7 +58,7 @@ func kindOf(block []byte) string {
 	return kind
 }
 
-// memberAt returns the member to which a path of names leads.
+// memberAt returns the value at a path of member names.
 func memberAt(obj json.RawMessage, path []string) (json.RawMessage, bool) {
 	for _, name := range path {
 		var ok bool
@@ -69,10 +69,11 @@ func memberAt(obj json.RawMessage, path []string) (json.RawMessage, bool) {
 	return obj, true
 }
 
-// replaceMember returns an object with another value of a member, once, whatever the object repeats.
+// replaceMember returns an object with another value of a member. If the object has the member
+// several times, the result has it once.
 func replaceMember(obj []byte, name string, value []byte) []byte {
 	out, done := []byte{'{'}, false
-	_ = jsonrpc.Members(obj, func(key string, old json.RawMessage) error { // obj was read before
+	_ = jsonrpc.Members(obj, func(key string, old json.RawMessage) error { // obj is valid, so Members cannot fail
 		switch {
 		case key == name && done:
 			return nil

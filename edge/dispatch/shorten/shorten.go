@@ -1,4 +1,4 @@
-// Package shorten shortens results of tools to what the context of a model has room for.
+// Package shorten shortens the results of tools to a number of tokens.
 package shorten
 
 import (
@@ -14,21 +14,23 @@ import (
 // BytesPerToken approximates the tokenizers of current models for English text and JSON.
 const BytesPerToken = 4
 
-// Tokens estimates how many tokens n bytes of text take.
+// Tokens estimates the number of tokens in n bytes of text.
 func Tokens(n int) int { return (n + BytesPerToken - 1) / BytesPerToken }
 
-// Result shortens a result to a number of tokens, and reports whether it was too long. It returns res
-// itself if not; res is not modified. schema is the tool's input schema, of which the note to the
-// model names arguments that ask for less. keeps is true if the tool has an output schema.
+// Result shortens a result to at most the given tokens. If the result is short enough, it returns
+// res and false. res is not modified. schema is the tool's input schema: the note to the model
+// names arguments of it that make the tool return less. keeps is true if the tool has an output
+// schema.
 //
-// All that a model may get of the content counts: texts, links, names, URIs, annotations and `_meta`
-// of blocks, but not the bytes of images, audio and binary resources, nor the `_meta` of the result,
-// which is for the client. Each block takes at least one token. Structured content has the same bound
-// of its own.
+// The texts, links, names, URIs, annotations and `_meta` of blocks count, because a model may get
+// them. The bytes of images, audio and binary resources do not, nor does the `_meta` of the result,
+// which is for the client. Each block takes at least one token. Structured content has the same
+// bound of its own.
 //
-// The texts of a result are cut together, at the end of a line or a word, and a note says how much is
-// missing. Structured content cannot be cut: it is left out if it is too long, and if it must match an
-// output schema, the result is an error for the model that says so.
+// The texts share the bound. They are cut at the end of a line or a word, and a note with the
+// original size is added. Structured content cannot be cut: it is removed if it is too long. If it
+// must match an output schema, the result then becomes an error for the model that says that the
+// call has succeeded.
 func Result(res *pb.CallToolResult, tokens int, schema string, keeps bool) (out *pb.CallToolResult, cut bool) {
 	most := tokens * BytesPerToken
 	blocks, structured := measure(res.GetContent()), len(res.GetStructuredContentJson())
@@ -51,12 +53,13 @@ func Result(res *pb.CallToolResult, tokens int, schema string, keeps bool) (out 
 	return out, true
 }
 
-// lessBy are parts of the names of arguments by which tools return less.
+// lessBy lists parts of argument names. An argument whose name has one of them makes a tool return
+// less.
 var lessBy = []string{
 	"limit", "max", "count", "size", "top", "first", "last", "page", "cursor", "offset", "filter", "query", "fields", "columns", "range", "since", "until", "lines", "depth",
 }
 
-// advise names the arguments of a schema that ask for less.
+// advise returns the names of the schema's arguments that make a tool return less.
 func advise(schema string) string {
 	var names []string
 	_ = jsonrpc.Members([]byte(schema), func(key []byte, value json.RawMessage) error {

@@ -27,7 +27,8 @@ func embedded(uri, text string) *pb.ContentBlock {
 	return &pb.ContentBlock{Content: &pb.ContentBlock_Resource{Resource: &pb.ResourceContents{Uri: uri, MimeType: "text/plain", Body: &pb.ResourceContents_Text{Text: text}}}}
 }
 
-// texts returns the texts of a result's blocks: the whole of a raw one, and the URI of one that has no text.
+// texts returns the texts of a result's blocks. A block in JSON is returned whole, and a resource
+// without text as its URI.
 func texts(res *pb.CallToolResult) (out []string) {
 	for _, c := range res.GetContent() {
 		switch x := c.GetContent().(type) {
@@ -110,7 +111,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// The texts that are left are a beginning of the texts, valid, and at most as long as allowed.
+// The remaining texts are a beginning of the texts, valid UTF-8, and at most as long as allowed.
 func TestShortened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		res, all := &pb.CallToolResult{}, ""
