@@ -10,38 +10,40 @@ import (
 	"strings"
 )
 
-// Kind is the kind of a change, the most serious last.
+// Kind is the kind of a change. Greater values are more serious.
 type Kind int
 
 // The kinds of changes.
 const (
-	// Words changes texts only: titles, descriptions, icons, metadata.
+	// Words is a change of texts only: titles, descriptions, icons, metadata.
 	Words Kind = iota
-	// Widens lets callers do more, or rely on more: a new tool, an optional argument, more valid
-	// arguments, fewer possible results.
+	// Widens is a change that allows or promises callers more: a new tool, an optional argument,
+	// more valid arguments, fewer possible results.
 	Widens
-	// Changes keeps every call valid, of which some have another effect or result: another default or
-	// pinned value, a hint that promises less.
+	// Changes is a change after which every call stays valid, but some have another effect or
+	// result: another default or pinned value, a hint that promises less.
 	Changes
-	// Breaks makes a call fail that was right before, or gives it a result that its schema did not allow.
+	// Breaks is a change that makes a valid call fail, or returns a result that its schema did not
+	// allow.
 	Breaks
 )
 
-// String returns the word for the kind.
+// String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"words", "widens", "changes", "breaks"}[k] }
 
-// Change is one difference of two snapshots.
+// Change is one difference between two snapshots.
 type Change struct {
 	Kind Kind
-	// What is the kind of the entry, such as "tool", and Name its name.
+	// What is the kind of the entry, such as "tool". Name is the entry's name.
 	What, Name string
-	// Text says what has changed.
+	// Text describes the change.
 	Text string
-	// Was and Is are texts that have changed, quoted for a reviewer; empty if Text says it all.
+	// Was and Is are the old and the new text, quoted for a reviewer. They are empty if Text is
+	// sufficient.
 	Was, Is string
 }
 
-// Compare returns the changes from one snapshot to another, sorted by their seriousness.
+// Compare returns the changes from one snapshot to another, the most serious first.
 func Compare(before, after *Snapshot) (changes []Change) {
 	for _, l := range before.lists(after) {
 		c := comparison{what: l.what}
@@ -52,7 +54,7 @@ func Compare(before, after *Snapshot) (changes []Change) {
 	return changes
 }
 
-// comparison compares two lists of one kind.
+// comparison compares two lists of the same kind.
 type comparison struct {
 	what, name string
 	changes    []Change
@@ -62,7 +64,7 @@ func (c *comparison) add(kind Kind, format string, args ...any) {
 	c.changes = append(c.changes, Change{Kind: kind, What: c.what, Name: c.name, Text: fmt.Sprintf(format, args...)})
 }
 
-// reworded adds a change of a text, or of another value without a meaning of its own. nil means absent.
+// reworded adds a change of kind Words, with the old and the new value. nil means absent.
 func (c *comparison) reworded(text string, before, after any) {
 	was, is := quoted(before, after)
 	c.changes = append(c.changes, Change{Words, c.what, c.name, text, was, is})
@@ -103,7 +105,7 @@ func (c *comparison) entries(before, after []Entry) {
 	}
 }
 
-// ownerOf names the backend of an entry.
+// ownerOf returns the backend of an entry for a text.
 func ownerOf(e *Entry) string {
 	if e.Backend == "" {
 		return "the edge itself"
@@ -111,7 +113,7 @@ func ownerOf(e *Entry) string {
 	return fmt.Sprintf("the backend %q", e.Backend)
 }
 
-// andAliases names the aliases of an entry that is gone.
+// andAliases returns the aliases of a removed entry for a text.
 func andAliases(aliases []string) string {
 	if len(aliases) == 0 {
 		return ""
@@ -119,8 +121,8 @@ func andAliases(aliases []string) string {
 	return ", and so are its aliases " + strings.Join(aliases, ", ")
 }
 
-// aliases compares the aliases of an entry that is still there. now and names are what names and
-// aliases lead to.
+// aliases compares the aliases of an entry that still exists. now maps names to the new entries,
+// names maps aliases to them.
 func (c *comparison) aliases(before, after *Entry, now, names map[string]*Entry) {
 	for _, alias := range before.Aliases {
 		switch at := cmp.Or(now[alias], names[alias]); at {
@@ -138,7 +140,7 @@ func (c *comparison) aliases(before, after *Entry, now, names map[string]*Entry)
 	}
 }
 
-// The members of an entry that are compared by their meaning.
+// The members of an entry that are compared by their meaning, rather than as texts.
 const (
 	inputSchema  = "inputSchema"
 	outputSchema = "outputSchema"
@@ -189,12 +191,13 @@ func (c *comparison) entry(before, after *Entry) {
 	}
 }
 
-// hints compares a tool's annotations (MCP, "Tool annotations") with their defaults.
+// hints compares a tool's annotations (MCP, "Tool annotations"), with their default values where
+// they are absent.
 func (c *comparison) hints(before, after any) {
 	for _, h := range []struct {
 		name    string
 		usual   bool
-		loosens bool // the value that promises less
+		loosens bool // the value that promises callers less
 	}{{"readOnlyHint", false, false}, {"destructiveHint", true, true}, {"idempotentHint", false, false}, {"openWorldHint", true, true}} {
 		old, now := hint(before, h.name, h.usual), hint(after, h.name, h.usual)
 		if old == now {
@@ -221,7 +224,8 @@ func hint(of any, name string, usual bool) bool {
 	return usual
 }
 
-// executionKind returns the kind of a change to what calls of a tool may become (MCP, "Tasks").
+// executionKind returns the kind of a change of a tool's task support (MCP, "Tasks"). now is the
+// new value of execution.
 func executionKind(now any) Kind {
 	members, _ := now.(map[string]any)
 	if members["taskSupport"] == "optional" {
@@ -264,14 +268,14 @@ func namedArguments(list any) map[string]any {
 	return out
 }
 
-// object decodes a JSON object. Anything else has no members.
+// object decodes a JSON object. It returns nil for other values.
 func object(raw json.RawMessage) map[string]any {
 	value, _ := decode(raw)
 	members, _ := value.(map[string]any)
 	return members
 }
 
-// keysOf returns the keys of both maps, sorted.
+// keysOf returns the keys of both maps, sorted and without duplicates.
 func keysOf(a, b map[string]any) []string {
 	keys := slices.Sorted(maps.Keys(a))
 	for key := range b {
@@ -283,10 +287,10 @@ func keysOf(a, b map[string]any) []string {
 	return keys
 }
 
-// maxText bounds a value in a text, in bytes.
+// maxText bounds a value in the text of a change, in bytes.
 const maxText = 60
 
-// text returns a value for a text.
+// text formats a value for the text of a change.
 func text(value any) string {
 	if value == nil {
 		return "absent"

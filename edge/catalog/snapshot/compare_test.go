@@ -129,7 +129,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What the edge sends beside what callers send, and cuts of results, is compared, too.
+// Compare covers the arguments that the edge adds to calls, and the bounds of results.
 func TestCompareSent(t *testing.T) {
 	tool := func(schema string, change func(e *Entry)) *Snapshot {
 		s := tools(`{"name":"t"` + schema + `}`)
@@ -175,7 +175,7 @@ func TestCompareSent(t *testing.T) {
 	}
 }
 
-// A snapshot is equal to itself after it was written and read, whatever its schemas, and equal ones
+// A snapshot equals itself after it was written and read, whatever its schemas are. Equal snapshots
 // have equal bytes.
 func TestSnapshotsAreCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

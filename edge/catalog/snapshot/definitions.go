@@ -11,9 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 )
 
-// CompareDefinitions returns how the tools of the backends differ as these list them, also those that no caller is shown:
-// what a lock compares. The names are those of the backend and of its tool, with a slash between them. Changes are sorted
-// by their seriousness.
+// CompareDefinitions returns the changes of the definitions, the most serious first. Definitions
+// are the tools as their backends list them, including tools that no caller sees. A change has the
+// name of NameOf.
 func CompareDefinitions(before, after *Snapshot) []Change {
 	c := comparison{what: "tool"}
 	now := map[[2]string]*lock.Definition{}
@@ -42,11 +42,11 @@ func CompareDefinitions(before, after *Snapshot) []Change {
 	return c.changes
 }
 
-// NameOf returns the name of a definition in changes and for Accept.
+// NameOf returns the name of a definition in changes and for Accept: BACKEND/TOOL.
 func NameOf(d lock.Definition) string { return d.Backend + "/" + d.Tool }
 
-// Accept replaces the definition of a tool by what from has, or drops it if from has none, and says so. name is that of NameOf, or a tool's
-// own name that one backend alone has.
+// Accept replaces the definition of a tool by that of from, or removes it if from has none. name is
+// that of NameOf, or a tool's own name if only one backend has it. done says what Accept did.
 func (s *Snapshot) Accept(from *Snapshot, name string) (done string, err error) {
 	var names []string
 	for _, d := range slices.Concat(s.Definitions, from.Definitions) {
@@ -81,20 +81,20 @@ func (s *Snapshot) Accept(from *Snapshot, name string) (done string, err error) 
 	return "replaced " + names[0], nil
 }
 
-// listedText returns what is listed, for a reviewer. It is empty if that is not recorded.
+// listedText returns a listed tool for a reviewer. It is empty if the tool was not recorded.
 func listedText(l lock.Listed) string {
 	if l == "" {
 		return ""
 	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, []byte(l)) != nil { // Files are indented.
+	if json.Compact(&compact, []byte(l)) != nil { // Read keeps the indentation of the file.
 		return clipped([]rune(l), 0, len([]rune(l)))
 	}
 	text := []rune(compact.String())
 	return clipped(text, 0, len(text))
 }
 
-// definition compares two definitions of one tool, part by part.
+// definition compares two definitions of the same tool, part by part.
 func (c *comparison) definition(before, after *lock.Definition) {
 	parts := after.Differing(*before)
 	if len(parts) > 0 && (before.Listed == "" || after.Listed == "") {
@@ -114,7 +114,8 @@ func (c *comparison) definition(before, after *lock.Definition) {
 	}
 }
 
-// comparable reports whether each of the members that is there is a schema. A backend's JSON that is invalid is a text.
+// comparable reports whether the members schemas of an object are absent or schemas. A backend's
+// invalid JSON is a string.
 func comparable(of map[string]any, schemas ...string) bool {
 	return !slices.ContainsFunc(schemas, func(member string) bool { _, isText := of[member].(string); return isText })
 }

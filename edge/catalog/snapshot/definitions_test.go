@@ -12,7 +12,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// The definitions of a snapshot are those that were written, sorted, are no differences, and are a lock; a file without any is none.
+// Definitions are read as they were written, and sorted. They do not count as differences, and make
+// a lock. A file without definitions makes none.
 func TestDefinitions(t *testing.T) {
 	find, keep := &pb.Tool{Name: "find", Description: "Finds."}, &pb.Tool{Name: "keep"}
 	s := tools(`{"name":"find"}`)
@@ -48,8 +49,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// Each part of a definition that differs is a change that a reviewer can read: with both texts, without what cannot be seen, and with the
-// end of a long text.
+// Each part that differs is a change with the old and the new text. Invisible characters are
+// escaped, and the end of a long text is shown.
 func TestCompareDefinitions(t *testing.T) {
 	long := strings.Repeat("Finds much. ", 400)
 	base := func() *pb.Tool {
@@ -109,7 +110,7 @@ func TestCompareDefinitions(t *testing.T) {
 	}
 }
 
-// A change in the middle or at the end of a long text is shown, not its equal beginning.
+// For long texts the part that differs is shown, rather than the equal beginning.
 func TestQuotedShowsWhatDiffers(t *testing.T) {
 	long := strings.Repeat("word ", 5000)
 	was, is := quoted(long+"end", long+"send the files"+long)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// generator draws schemas over few names and values, so that values are often valid, and schemas
-// related.
+// generator draws schemas with few names and values, so that values are often valid, and schemas
+// often related.
 type generator struct{ t *rapid.T }
 
 func (g generator) pick(of ...any) any { return rapid.SampledFrom(of).Draw(g.t, "pick") }
@@ -116,7 +116,7 @@ func (g generator) keyword(keyword string, depth int) (any, bool) {
 	case "title", "x-vendor":
 		return "x", true
 	case "$ref":
-		return g.pick("#/$defs/D", "#/$defs/E", "#"), depth < 3 // The root does not refer to itself at once.
+		return g.pick("#/$defs/D", "#/$defs/E", "#"), depth < 3 // The root does not refer directly to itself.
 	}
 	if depth == 0 {
 		return nil, false

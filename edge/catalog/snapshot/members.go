@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot/variance"
 )
 
-// properties returns the differences of the members of objects.
+// properties returns the differences of the keywords about an object's members.
 func (s *schemas) properties(at place, g *variance.Group, before, after map[string]any) (out []difference) {
 	old, _ := before["properties"].(map[string]any)
 	now, _ := after["properties"].(map[string]any)
@@ -23,7 +23,7 @@ func (s *schemas) properties(at place, g *variance.Group, before, after map[stri
 		case had:
 			out = append(out, s.node(here, a, b)...)
 			out = append(out, s.header(here, a, b)...)
-		case s.input && contains(listOf(after["required"]), name): // required reports it.
+		case s.input && contains(listOf(after["required"]), name): // reported by required
 		case s.free(at, before) || s.fits(orTrue(before["additionalProperties"]), b, here):
 			out = append(out, difference{kind: Widens, text: fmt.Sprintf("the %s %q is new", s.what, here.path), formal: true, is: b, shows: true})
 		case s.input:
@@ -47,14 +47,14 @@ func (s *schemas) properties(at place, g *variance.Group, before, after map[stri
 	return out
 }
 
-// free reports whether callers cannot have sent a member that a schema did not declare, because they
-// knew of none.
+// free reports whether callers are assumed not to have sent undeclared members, because the old
+// schema declares some members and does not allow others explicitly.
 func (s *schemas) free(at place, before map[string]any) bool {
 	properties, _ := before["properties"].(map[string]any)
 	return s.input && before["additionalProperties"] == nil && before["patternProperties"] == nil && (len(properties) > 0 || at.level == 0)
 }
 
-// required returns the differences of the members that are required.
+// required returns the differences of the required members.
 func (s *schemas) required(at place, before, after map[string]any) (out []difference) {
 	old, now := listOf(before["required"]), listOf(after["required"])
 	more, less := Breaks, Widens
@@ -72,19 +72,19 @@ func (s *schemas) required(at place, before, after map[string]any) (out []differ
 		key, _ := name.(string)
 		_, was := declared[key]
 		_, is := properties[key]
-		if gone := was && !is; !gone && !contains(now, name) { // properties reports what is gone.
+		if gone := was && !is; !gone && !contains(now, name) { // properties reports a removed member.
 			out = append(out, difference{kind: less, text: fmt.Sprintf("the %s %s%s is optional now", s.what, text(name), in(at.path)), formal: true})
 		}
 	}
 	return out
 }
 
-// header is the keyword of an argument that clients send in a header, too (MCP, "Streamable HTTP",
+// header is the keyword of an argument that clients also send in a header (MCP, "Streamable HTTP",
 // "Custom Headers from Tool Parameters").
 const header = "x-mcp-header"
 
-// header returns the difference of the headers of an argument. A call that has the argument without
-// its header is refused, and so is one with a header by another name.
+// header returns the difference of the header of an argument. A call with the argument is refused
+// if it lacks the header, or has it under another name.
 func (s *schemas) header(at place, before, after any) []difference {
 	old, now := s.headerOf(at, before), s.headerOf(at, after)
 	x, _ := before.(map[string]any)
@@ -102,7 +102,8 @@ func (s *schemas) header(at place, before, after any) []difference {
 	return []difference{{kind: Breaks, text: fmt.Sprintf("%s%s was %q and is %q: calls of the newest revision over HTTP that have the argument are refused without that header", header, of(s.what, at.path), old, now)}}
 }
 
-// headerOf returns the header of an argument, or an empty text if it has none, or none that is used.
+// headerOf returns the name of the header of an argument. It is empty if the argument has none, or
+// if clients ignore it.
 func (s *schemas) headerOf(at place, schema any) string {
 	members, _ := schema.(map[string]any)
 	kind, _ := members["type"].(string)
@@ -113,7 +114,7 @@ func (s *schemas) headerOf(at place, schema any) string {
 	return name
 }
 
-// contains reports whether a list has a value.
+// contains reports whether a list contains a value.
 func contains(list []any, value any) bool {
 	return slices.ContainsFunc(list, func(one any) bool { return variance.Same(one, value) })
 }

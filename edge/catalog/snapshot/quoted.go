@@ -8,14 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown bounds what is shown of a changed text, and aroundChange what is shown of it before and after the part that differs, in characters.
+// maxShown bounds the shown part of a changed text. aroundChange bounds the equal text that is
+// shown before and after the difference. Both are in characters.
 const (
 	maxShown     = 2000
 	aroundChange = 60
 )
 
-// quoted returns two values for a reviewer, each in one line: without control characters and characters that are not visible, which are
-// written as in Go, and around the part that differs. nil is empty. What a bound cuts is counted, so that a text cannot hide its end.
+// quoted formats two values for a reviewer, each in one line. It shows the part that differs and a
+// little of the text around it, and escapes control and invisible characters as Go does. It gives
+// the number of characters that are cut, so that a text cannot hide its end. nil becomes empty.
 func quoted(before, after any) (was, is string) {
 	a, b := []rune(plain(before)), []rune(plain(after))
 	head := 0
@@ -36,7 +38,7 @@ func quoted(before, after any) (was, is string) {
 	return show(before, a), show(after, b)
 }
 
-// plain returns a text as it is, and another value as JSON.
+// plain returns a string unchanged, and another value as JSON.
 func plain(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -54,7 +56,7 @@ func plain(value any) string {
 	return string(raw)
 }
 
-// clipped quotes a part of a text.
+// clipped quotes text[from:to], at most maxShown characters of it, and marks what it omits.
 func clipped(text []rune, from, to int) string {
 	before, after := "", ""
 	if from > 0 {
@@ -69,7 +71,7 @@ func clipped(text []rune, from, to int) string {
 	return before + quote(string(text[from:to])) + after
 }
 
-// quote quotes a text without escaping its own quotes, which JSON is full of.
+// quote quotes a text. It does not escape quotation marks, which are frequent in JSON.
 func quote(text string) string {
 	out := []byte{'"'}
 	for _, r := range text {

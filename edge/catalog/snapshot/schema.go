@@ -10,41 +10,43 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/snapshot/variance"
 )
 
-// schemas compares two schemas of one tool: of its arguments, where a schema must not accept less than
-// before, or of its results, where it must not accept more.
+// schemas compares two versions of a schema of a tool. A schema of arguments must not accept less
+// than before, and one of results must not accept more.
 type schemas struct {
-	// what names a value that they describe.
+	// what names the described values in texts: "argument" or "member of the result".
 	what          string
 	input         bool
 	before, after *variance.Doc
-	// compatible compares in the direction that callers rely on, forth and back compare values
-	// only.
+	// compatible compares in the direction on which callers rely, in the mode Input or Output. forth
+	// and back compare the valid values only, in both directions.
 	compatible, forth, back *variance.Pair
-	// met are the pairs of schemas that are being compared, or are without differences.
+	// met has the pairs of schemas that are being compared, or that have no differences.
 	met         map[[2]uintptr]bool
 	left, nodes int
 }
 
-// difference is one difference of schemas.
+// difference is one difference between schemas.
 type difference struct {
 	kind Kind
 	text string
-	// formal means that it follows from the valid values alone.
+	// formal means that the difference concerns the valid values only. A difference of the whole
+	// schema may replace it.
 	formal bool
-	// was and is are what a reviewer has to read, if shows.
+	// was and is are the old and the new value for a reviewer. They are shown if shows is true.
 	was, is any
 	shows   bool
 }
 
-// maxDifferences bounds what is said of one schema, maxNodes the places that are looked at, and
-// maxLevels how deep they are: recursive schemas may have no end.
+// maxDifferences bounds the reported differences of one schema, maxNodes the compared places, and
+// maxLevels their depth. Recursive schemas would have no end.
 const (
 	maxDifferences = 100
 	maxNodes       = 2000
 	maxLevels      = 40
 )
 
-// schema compares two schemas of the values that what names.
+// schema compares two versions of the schema of the values that what names. input is true for
+// arguments.
 func (c *comparison) schema(what string, before, after any, input bool) {
 	s := &schemas{what: what, input: input, before: variance.New(before), after: variance.New(after), left: maxDifferences, met: map[[2]uintptr]bool{}}
 	s.forth, s.back = variance.NewPair(s.before, s.after, variance.Plain), variance.NewPair(s.after, s.before, variance.Plain)
@@ -68,12 +70,12 @@ func (c *comparison) schema(what string, before, after any, input bool) {
 	}
 }
 
-// place is where a schema applies.
+// place is the position of a value that a schema describes.
 type place struct {
 	path string
-	// level is the number of members and elements that lead to it.
+	// level is the number of members and elements on the way to the place.
 	level int
-	// direct is true if only `properties` lead to it.
+	// direct is true if only `properties` are on the way to the place.
 	direct bool
 }
 
@@ -88,7 +90,7 @@ func (p place) branch(keyword string) place {
 	return place{p.path + "(" + keyword + ")", p.level, false}
 }
 
-// fits reports whether callers who rely on the schema before can rely on that after.
+// fits reports whether callers that rely on the schema before can rely on the schema after.
 func (s *schemas) fits(before, after any, at place) bool {
 	if s.input {
 		return s.compatible.Within(before, after, at.level)
@@ -100,11 +102,11 @@ func (s *schemas) equal(before, after any, at place) bool {
 	return s.forth.Within(before, after, at.level) && s.back.Within(after, before, at.level)
 }
 
-// node returns the differences of the schemas at a place.
+// node returns the differences between the schemas at a place.
 func (s *schemas) node(at place, before, after any) []difference {
 	key := [2]uintptr{identity(before), identity(after)}
 	if s.nodes++; s.left <= 0 || s.met[key] || s.nodes > maxNodes || at.level > maxLevels {
-		return nil // What is below a bound is compared as a part of what it is in.
+		return nil // Beyond a bound, a schema is compared as a part of the schema that contains it.
 	}
 	s.met[key] = true
 	x, y := s.before.Normal(before), s.after.Normal(after)
@@ -120,7 +122,7 @@ func (s *schemas) node(at place, before, after any) []difference {
 		}
 		out = append(out, difference{kind: Breaks, text: subject + " has changed, and " + s.either("may accept less", "may allow more"), formal: true, was: before, is: after, shows: true})
 	case fits && (rebuilt || breaks || len(out) == 0 && !reflect.DeepEqual(withoutHeader(before), withoutHeader(after))):
-		// What differs in single keywords is harmless as a whole.
+		// The whole schema is compatible, so the differences of single keywords are dropped.
 		out = slices.DeleteFunc(out, formal)
 		d := difference{kind: Words, text: subject + " is written otherwise, and means the same", formal: true, was: before, is: after, shows: true}
 		if !s.equal(before, after, at) {
@@ -129,12 +131,12 @@ func (s *schemas) node(at place, before, after any) []difference {
 		out = append(out, d)
 	}
 	s.left -= len(out)
-	s.met[key] = len(out) == 0 // Differences are reported at each place, within maxDifferences.
+	s.met[key] = len(out) == 0 // A pair with differences is reported at each of its places, up to maxDifferences.
 	return out
 }
 
-// combining are keywords that combine schemas: with them, what is in a schema's other keywords may be in
-// its branches.
+// combining are the keywords that combine schemas. If one is added or removed, other keywords may
+// have moved into its branches or out of them.
 var combining = []string{"anyOf", "oneOf", "allOf", "$ref"}
 
 func (s *schemas) either(input, output string) string {
@@ -144,7 +146,7 @@ func (s *schemas) either(input, output string) string {
 	return output
 }
 
-// withoutHeader returns a schema without the annotation that is reported with its member.
+// withoutHeader returns a schema without x-mcp-header, which is reported with its member.
 func withoutHeader(schema any) any {
 	members, ok := schema.(map[string]any)
 	if !ok {
@@ -155,7 +157,8 @@ func withoutHeader(schema any) any {
 	return members
 }
 
-// identity returns a number that differs for different schemas of a document.
+// identity returns the address of a schema that is an object, and otherwise 1 for false and 0 for
+// true or an absent schema.
 func identity(schema any) uintptr {
 	if m, ok := schema.(map[string]any); ok {
 		return reflect.ValueOf(m).Pointer()
@@ -166,7 +169,7 @@ func identity(schema any) uintptr {
 	return 0
 }
 
-// details returns the differences of the keywords of normal schemas.
+// details returns the differences between the keywords of normal schemas.
 func (s *schemas) details(at place, before, after map[string]any) (out []difference) {
 	for _, keyword := range keysOf(before, after) {
 		old, now := before[keyword], after[keyword]
@@ -200,11 +203,11 @@ func (s *schemas) details(at place, before, after map[string]any) (out []differe
 	return out
 }
 
-// annotation returns the difference of a keyword that constrains no value.
+// annotation returns the difference of a keyword that constrains no values.
 func (s *schemas) annotation(at place, keyword string, before, after any) []difference {
 	switch keyword {
 	case "$defs", "definitions", header:
-		return nil // They are compared where they are used.
+		return nil // Their schemas are compared where they are used.
 	case "default":
 		if s.input && before != nil && after != nil {
 			return []difference{{kind: Changes, text: fmt.Sprintf("default%s was %s and is %s", of(s.what, at.path), text(before), text(after))}}
@@ -213,8 +216,8 @@ func (s *schemas) annotation(at place, keyword string, before, after any) []diff
 	return []difference{{kind: Words, text: keyword + of(s.what, at.path) + " has changed", was: before, is: after, shows: true}}
 }
 
-// kind returns the kind of the change of a group of keywords. changed is false if it has the same
-// meaning.
+// kind returns the kind of a change of a group of keywords. changed is false if the group has the
+// same meaning.
 func (s *schemas) kind(at place, g *variance.Group, before, after map[string]any) (kind Kind, changed bool) {
 	fits := s.input && s.compatible.Fits(g, before, after, at.level) || !s.input && s.compatible.Fits(g, after, before, at.level)
 	switch {
@@ -226,7 +229,7 @@ func (s *schemas) kind(at place, g *variance.Group, before, after map[string]any
 	return Widens, true
 }
 
-// group returns the differences of the keywords of a group.
+// group returns the differences between the keywords of a group.
 func (s *schemas) group(at place, g *variance.Group, before, after map[string]any) (out []difference) {
 	kind, changed := s.kind(at, g, before, after)
 	for _, keyword := range g.Keywords {
@@ -237,7 +240,8 @@ func (s *schemas) group(at place, g *variance.Group, before, after map[string]an
 	return out
 }
 
-// values returns the difference of a list of types or values.
+// values returns the difference of a keyword with a list of types or values. subject names the list
+// in the text.
 func (s *schemas) values(subject string, at place, g *variance.Group, before, after map[string]any) []difference {
 	kind, changed := s.kind(at, g, before, after)
 	if !changed {
@@ -252,7 +256,7 @@ func (s *schemas) values(subject string, at place, g *variance.Group, before, af
 	return []difference{{kind: kind, text: fmt.Sprintf("%s%s: %s, before %s", subject, of(s.what, at.path), list(after), list(before)), formal: true}}
 }
 
-// alternatives returns the differences of anyOf or oneOf. Those that are the same are left out.
+// alternatives returns the differences of anyOf or oneOf. Equal alternatives are ignored.
 func (s *schemas) alternatives(at place, g *variance.Group, before, after map[string]any) []difference {
 	kind, changed := s.kind(at, g, before, after)
 	keyword := g.Keywords[0]
@@ -286,7 +290,8 @@ func orTrue(schema any) any {
 	return schema
 }
 
-// listOf returns a list, or a list of one value. nil gives none.
+// listOf returns a list unchanged, and another value as a list of one element. It returns nil for
+// nil.
 func listOf(value any) []any {
 	switch v := value.(type) {
 	case nil:

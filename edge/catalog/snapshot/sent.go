@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// canonical compares the backend's own tools or prompts to which a name leads.
+// canonical compares the backend's own name of a tool or prompt.
 func (c *comparison) canonical(before, after *Entry) {
 	if old, now := before.ownName(), after.ownName(); old != now && before.Backend == after.Backend {
 		c.add(Changes, "it is %q of its backend now, and was %q", now, old)
@@ -19,8 +19,8 @@ func (e *Entry) ownName() string {
 	return e.Canonical
 }
 
-// sends compares the arguments that the edge adds to calls. Those that are pinned now, and were shown,
-// are gone for callers, which the schemas say.
+// sends compares the arguments that the edge adds to calls. It ignores an argument that callers saw
+// and that is pinned now: the comparison of the schemas reports it as removed.
 func (c *comparison) sends(before, after *Entry) {
 	names := sentNames(before, after)
 	for _, name := range names {
@@ -43,7 +43,8 @@ func (c *comparison) sends(before, after *Entry) {
 	}
 }
 
-// sent returns what is sent of an argument; the zero Sent means nothing.
+// sent returns the value that the edge sends for an argument. The zero Sent means that it sends
+// none.
 func (e *Entry) sent(name string) Sent {
 	if i := slices.IndexFunc(e.Sends, func(s Sent) bool { return s.Argument == name }); i >= 0 {
 		return e.Sends[i]
@@ -61,7 +62,7 @@ func (e *Entry) shows(name string) bool {
 
 func (s *Sent) pinned() bool { return s.Value != "" || s.From != "" }
 
-// how returns a text that says how an argument was sent.
+// how describes how an argument was sent.
 func (s *Sent) how() string {
 	switch {
 	case s.From != "":
@@ -72,7 +73,7 @@ func (s *Sent) how() string {
 	return "the caller's own"
 }
 
-// sentNames returns the arguments that the edge adds in one of two entries, sorted.
+// sentNames returns the sorted names of the arguments that the edge adds in either entry.
 func sentNames(before, after *Entry) (names []string) {
 	for _, s := range slices.Concat(before.Sends, after.Sends) {
 		names = append(names, s.Argument)
@@ -81,8 +82,8 @@ func sentNames(before, after *Entry) (names []string) {
 	return slices.Compact(names)
 }
 
-// withoutDefaults returns an input schema without the defaults of arguments, which are compared by what
-// is sent.
+// withoutDefaults returns an input schema without the defaults of the named arguments. sends
+// compares these.
 func withoutDefaults(schema any, names []string) any {
 	root, _ := schema.(map[string]any)
 	properties, _ := root["properties"].(map[string]any)
@@ -101,7 +102,7 @@ func withoutDefaults(schema any, names []string) any {
 	return root
 }
 
-// textOf returns raw JSON for a text.
+// textOf formats raw JSON for the text of a change.
 func textOf(raw []byte) string {
 	if len(raw) == 0 {
 		return "absent"
@@ -110,8 +111,8 @@ func textOf(raw []byte) string {
 	return text(value)
 }
 
-// maxResult compares the bounds of results. promised is true if results have a schema, of which a longer
-// one is an error.
+// maxResult compares the bounds of results. promised is true if the tool has an output schema: a
+// longer structured result is then an error.
 func (c *comparison) maxResult(before, after *Entry, promised bool) {
 	old, now := before.MaxResultTokens, after.MaxResultTokens
 	switch {

@@ -1,5 +1,5 @@
-// Package snapshot writes what clients see of the backends to a file, and says how two such files
-// differ, for reviews and CI.
+// Package snapshot writes the lists that clients see to a file, and compares two such files, for
+// reviews and CI.
 package snapshot
 
 import (
@@ -16,37 +16,37 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/lock"
 )
 
-// Snapshot is the lists that a caller sees, under the newest revision. Each is sorted by name.
+// Snapshot has the lists that a caller sees under the newest revision. Each list is sorted by name.
 type Snapshot struct {
-	// Set is the name of the set at whose endpoint the caller is. Empty means the root with root: all.
+	// Set is the name of the set that the caller uses. Empty means the root with root: all.
 	Set       string  `json:"set,omitempty"`
 	Tools     []Entry `json:"tools"`
 	Prompts   []Entry `json:"prompts"`
 	Resources []Entry `json:"resources"`
 	Templates []Entry `json:"resourceTemplates"`
 	Skills    []Entry `json:"skills"`
-	// Definitions are of all tools of the backends as these list them, also of hidden ones. Compare ignores them. Read leaves nil for a file
-	// of a release that did not write them.
+	// Definitions are those of all tools as their backends list them, including hidden ones. Compare
+	// ignores them. Read returns nil for a file without them, from an older release.
 	Definitions []lock.Definition `json:"definitions"`
 }
 
-// Entries returns the number of entries of all lists.
+// Entries returns the total number of entries in all lists.
 func (s *Snapshot) Entries() int {
 	return len(s.Tools) + len(s.Prompts) + len(s.Resources) + len(s.Templates) + len(s.Skills)
 }
 
 // Entry is one entry of a list.
 type Entry struct {
-	// Name is the name, the URI or the text of the template by which clients know it.
+	// Name is the name that clients see: a name, a URI, or the text of a template.
 	Name string `json:"name"`
 	// Backend is the configured name of its backend. Empty means a tool of the edge itself.
 	Backend string `json:"backend"`
-	// Unlisted is true for a tool that no list has, and that find_tools of the set finds.
+	// Unlisted is true for a tool that is in no list, but that find_tools of the set finds.
 	Unlisted bool `json:"unlisted,omitempty"`
-	// Canonical is the name of a tool or prompt that decisions use, its backend's own after its prefix,
-	// if it is another one than Name.
+	// Canonical is the canonical name of a tool or prompt, if it differs from Name. It is the
+	// backend's own name after its prefix, and decisions use it.
 	Canonical string `json:"canonical,omitempty"`
-	// Aliases are further names that can be called.
+	// Aliases are other names by which clients can call it.
 	Aliases []string `json:"aliases,omitempty"`
 	// Sends are the arguments that the edge adds to calls, sorted by name.
 	Sends []Sent `json:"sends,omitempty"`
@@ -56,19 +56,19 @@ type Entry struct {
 	Shown json.RawMessage `json:"shown"`
 }
 
-// Sent is an argument that the edge adds to calls, by one of Value, From and Default.
+// Sent is an argument that the edge adds to calls. One of Value, From and Default is set.
 type Sent struct {
 	Argument string `json:"argument"`
-	// Value is the digest of the value to which the argument is pinned, which may be a secret.
+	// Value is the digest of the fixed value of a pinned argument. The value may be a secret.
 	Value string `json:"value,omitempty"`
-	// From is the expression that computes the value from the caller.
+	// From is the expression that computes the value of a pinned argument from the caller.
 	From string `json:"from,omitempty"`
 	// Default is the value that is sent if the caller sends none.
 	Default json.RawMessage `json:"default,omitempty"`
 }
 
-// Digest returns a text that is equal for equal values of an argument of a tool or prompt, given by its
-// canonical name. Short values can be guessed from it.
+// Digest returns a digest of the value of an argument of a tool or prompt. Short values can be
+// guessed from it. canonical is the canonical name.
 func Digest(canonical, argument string, value json.RawMessage) string {
 	sum := sha256.Sum256([]byte(canonical + "\x00" + argument + "\x00" + string(value)))
 	return "sha256:" + hex.EncodeToString(sum[:16])
@@ -103,7 +103,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 	return e.Encode(out)
 }
 
-// Read reads what Write has written. An unknown member, and what follows the snapshot, is an error.
+// Read reads a snapshot that Write has written. Unknown members, and data after the snapshot, are
+// errors.
 func Read(r io.Reader) (*Snapshot, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
@@ -117,7 +118,8 @@ func Read(r io.Reader) (*Snapshot, error) {
 	return s, nil
 }
 
-// Lock returns a lock with the definitions of a snapshot. block hides the tools that differ.
+// Lock returns a lock with the definitions of the snapshot. If block is true, tools that differ are
+// hidden.
 func (s *Snapshot) Lock(block bool) (*lock.Lock, error) {
 	if s.Definitions == nil {
 		return nil, errors.New("it has no definitions of tools, because an earlier release has written it: make a new one with mcpedge catalog snapshot")
@@ -125,7 +127,7 @@ func (s *Snapshot) Lock(block bool) (*lock.Lock, error) {
 	return lock.New(s.Definitions, block), nil
 }
 
-// decode decodes JSON and keeps the digits of numbers.
+// decode decodes JSON. Numbers keep their digits.
 func decode(raw json.RawMessage) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -133,13 +135,13 @@ func decode(raw json.RawMessage) (value any, err error) {
 	return value, err
 }
 
-// pairOfLists is one list of two snapshots.
+// pairOfLists is a list of two snapshots.
 type pairOfLists struct {
 	what           string
 	entries, other *[]Entry
 }
 
-// lists returns the lists of s, each beside that of other.
+// lists returns the lists of s, each with the list of other of the same kind.
 func (s *Snapshot) lists(other *Snapshot) []pairOfLists {
 	return []pairOfLists{
 		{"tool", &s.Tools, &other.Tools}, {"prompt", &s.Prompts, &other.Prompts}, {"resource", &s.Resources, &other.Resources},

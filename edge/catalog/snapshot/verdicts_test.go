@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/schema"
 )
 
-// What is said to break nothing breaks nothing: every argument that was valid is valid, unless it has
-// members that the schema did not declare, and every result that is valid now was valid. What only
-// words changed accepts the same values.
+// A change that is reported as not breaking does not break anything: valid arguments stay valid,
+// unless they have undeclared members, and results that are valid now were valid before. After a
+// change of kind Words the same values are valid.
 func TestVerdicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := generator{t}
@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 				if one.Validate(raw) != nil {
 					continue
 				}
-				// A schema that refers to itself without an end accepts nothing, whatever it says.
+				// A schema with an endless reference to itself accepts nothing.
 				if err := other.Validate(raw); err != nil && !strings.Contains(err.Error(), "reference cycle") {
 					x, _ := json.Marshal(before)
 					y, _ := json.Marshal(after)
@@ -65,8 +65,8 @@ func compiled(t *rapid.T, doc any) *schema.Schema {
 	return s
 }
 
-// closed returns a schema that accepts only members that it names, where Input says that callers send
-// no others.
+// closed returns a schema that accepts only the members that it names, where the mode Input assumes
+// that callers send no others.
 func closed(value any, root bool) any {
 	switch v := value.(type) {
 	case map[string]any:

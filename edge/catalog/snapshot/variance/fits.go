@@ -25,14 +25,15 @@ func isLower(keyword string) bool {
 	return strings.HasPrefix(keyword, "min") || keyword == "exclusiveMinimum"
 }
 
-// bound is the end of a range of numbers.
+// bound is a lower or upper bound of numbers.
 type bound struct {
-	at   *big.Rat // nil: none
-	open bool     // at itself is outside
+	at   *big.Rat // nil means no bound
+	open bool     // excludes at itself
 }
 
-// boundOf returns the tighter bound of two keywords. sign is 1 for lower bounds and -1 for upper ones,
-// which are compared with all signs changed. ok is false if a keyword has no number.
+// boundOf returns the tighter bound of the keywords closed and open. sign is 1 for lower bounds. It
+// is -1 for upper bounds, which are negated so that they compare as lower ones. ok is false if a
+// keyword is not a number.
 func boundOf(s map[string]any, closed, open string, sign int64) (b bound, ok bool) {
 	for _, keyword := range []string{closed, open} {
 		value, has := s[keyword]
@@ -51,7 +52,7 @@ func boundOf(s map[string]any, closed, open string, sign int64) (b bound, ok boo
 	return b, true
 }
 
-// integral returns the equal bound of integers that is not open.
+// integral returns the equivalent inclusive bound for integers.
 func (b bound) integral() bound {
 	if b.at == nil {
 		return b
@@ -94,7 +95,7 @@ func fitsMultiple(a, b map[string]any) bool {
 	return x != nil && new(big.Rat).Quo(x, y).IsInt()
 }
 
-// atLeast compares the values of a keyword for the least size, which is 0 by default.
+// atLeast compares the values of a keyword for the minimum size, whose default is 0.
 func atLeast(a, b any) bool {
 	x, y := rational(a), rational(b)
 	if x == nil {
@@ -119,7 +120,7 @@ func fitsDependent(a, b map[string]any) bool {
 	return isMap
 }
 
-// fitsMembers compares the schemas of the members of objects.
+// fitsMembers compares the keywords about the members of objects.
 func (p *Pair) fitsMembers(a, b map[string]any) bool {
 	old, okA := mapOf(a, "properties")
 	now, okB := mapOf(b, "properties")
@@ -130,7 +131,7 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 	if _, has := b["patternProperties"]; has && !p.sameKeyword("patternProperties", a["patternProperties"], b["patternProperties"], map[pairKey]bool{}) {
 		return false
 	} else if !has {
-		for _, schema := range patterns { // A name that matches is one of the others in b.
+		for _, schema := range patterns { // In b, a name that matches a pattern of a is an additional one.
 			if !p.below(schema, orTrue(b["additionalProperties"])) {
 				return false
 			}
@@ -151,7 +152,7 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 		}
 		switch {
 		case p.mode == Output && !isNever(p.super.Normal(schema)):
-			return false // What was declared is not any more.
+			return false // a does not declare a member that b declares.
 		case p.mode == Input && p.undeclared(a):
 		case len(patterns) > 0 && constrains(p.super.Normal(schema)):
 			return false
@@ -162,13 +163,15 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 	return p.below(orTrue(a["additionalProperties"]), orTrue(b["additionalProperties"]))
 }
 
-// undeclared reports whether callers do not send members that a schema does not name.
+// undeclared reports whether callers are assumed to send no members that the schema a does not
+// declare.
 func (p *Pair) undeclared(a map[string]any) bool {
 	properties, _ := mapOf(a, "properties")
 	return !hasAny(a, []string{"additionalProperties", "patternProperties"}) && (len(properties) > 0 || p.level == 0)
 }
 
-// mapOf returns a keyword that maps names to schemas. ok is false if it is something else.
+// mapOf returns the value of a keyword that maps names to schemas. ok is false if the value is not
+// a map.
 func mapOf(s map[string]any, keyword string) (out map[string]any, ok bool) {
 	value, has := s[keyword]
 	out, ok = value.(map[string]any)
@@ -192,7 +195,7 @@ func (p *Pair) fitsElements(a, b map[string]any) bool {
 	}
 	n := max(len(x), len(y))
 	if most := rational(a["maxItems"]); most != nil && most.Cmp(big.NewRat(int64(n), 1)) <= 0 {
-		n = int(new(big.Int).Div(most.Num(), most.Denom()).Int64()) - 1 // No element is behind these.
+		n = int(new(big.Int).Div(most.Num(), most.Denom()).Int64()) - 1 // An array has no elements beyond these.
 	}
 	for i := range n + 1 {
 		if !p.below(at(x, a, i), at(y, b, i)) {
@@ -202,7 +205,8 @@ func (p *Pair) fitsElements(a, b map[string]any) bool {
 	return true
 }
 
-// fitsNot compares the values that are excluded, of schemas without references.
+// fitsNot reports whether b excludes no value that a accepts, by their keywords not. Schemas with
+// references are not compared.
 func fitsNot(a, b map[string]any) bool {
 	excluded, has := a["not"]
 	if !has || refers(excluded) || refers(b["not"]) {
@@ -216,7 +220,7 @@ func refers(schema any) (found bool) {
 	return found
 }
 
-// fitsOne reports whether a is within one of several schemas.
+// fitsOne reports whether a is within one of several schemas of b.
 func (p *Pair) fitsOne(a map[string]any, branches any) bool {
 	list, _ := branches.([]any)
 	for _, branch := range list {
@@ -227,7 +231,7 @@ func (p *Pair) fitsOne(a map[string]any, branches any) bool {
 	return false
 }
 
-// fitsAll reports whether a is within each of several schemas.
+// fitsAll reports whether a is within each schema of b's allOf.
 func (p *Pair) fitsAll(a, b map[string]any) bool {
 	list, isList := b["allOf"].([]any)
 	for _, part := range list {
@@ -238,8 +242,8 @@ func (p *Pair) fitsAll(a, b map[string]any) bool {
 	return isList
 }
 
-// disjoint reports whether no value is valid by two of several schemas: they have different types, or a
-// required member with different values.
+// disjoint reports whether it is proved that no value is valid by two of several schemas: their
+// types differ, or a required member has different values.
 func (d *Doc) disjoint(branches any) bool {
 	list, isList := branches.([]any)
 	for i, one := range list {

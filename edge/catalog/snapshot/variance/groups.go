@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Group is keywords whose meaning depends on each other. A schema accepts what all of its groups
-// accept.
+// Group is a group of keywords that depend on each other. A value is valid by a schema if it is
+// valid by each of the schema's groups.
 type Group struct {
-	// Keywords are those of the group.
+	// Keywords are the keywords of the group.
 	Keywords []string
-	// of are the types of values that the group constrains; 0 means all.
+	// of is the set of types that the group constrains. 0 means all types.
 	of types
 }
 
@@ -34,8 +34,9 @@ var groups = []Group{
 	{[]string{"unevaluatedProperties", "unevaluatedItems"}, 0},
 }
 
-// fits reports whether what a accepts fits the keywords of a group in b, which has some of them and
-// does not say the same as a. Groups that are not here are compared as they are written.
+// fits reports whether it is proved that the values that a accepts are valid by a group of b. b has
+// keywords of the group, and they differ from those of a. It is false for groups that it does not
+// know.
 func (p *Pair) fits(g *Group, a, b map[string]any) bool {
 	switch keyword := g.Keywords[0]; keyword {
 	case "type":
@@ -76,7 +77,7 @@ func (p *Pair) fits(g *Group, a, b map[string]any) bool {
 	return false
 }
 
-// Groups returns the groups that a or b has keywords of.
+// Groups returns the groups of which a or b has keywords.
 func Groups(a, b map[string]any) (out []*Group) {
 	for i := range groups {
 		if g := &groups[i]; hasAny(a, g.Keywords) || hasAny(b, g.Keywords) {
@@ -86,7 +87,7 @@ func Groups(a, b map[string]any) (out []*Group) {
 	return out
 }
 
-// Constrains reports whether a keyword constrains values, or has to do with such keywords.
+// Constrains reports whether a keyword constrains values, or modifies a keyword that does.
 func Constrains(keyword string) bool {
 	return keyword == "const" || slices.ContainsFunc(groups, func(g Group) bool { return slices.Contains(g.Keywords, keyword) })
 }
@@ -100,8 +101,8 @@ func constrains(s map[string]any) bool {
 	return false
 }
 
-// Fits reports whether it is proved that what the normal schema a accepts fits the keywords of a group
-// in b, of values at a level as Within has it.
+// Fits reports whether it is proved that the values that the normal schema a accepts are valid by a
+// group of the normal schema b. level is that of Within.
 func (p *Pair) Fits(g *Group, a, b map[string]any, level int) bool {
 	p.level = level
 	if p.sub.opaque || p.super.opaque {
@@ -111,22 +112,23 @@ func (p *Pair) Fits(g *Group, a, b map[string]any, level int) bool {
 	return p.fitsGroup(g, a, b) || alternatives && p.normals(a, b)
 }
 
-// Same reports whether two schemas are written in the same way, except for annotations.
+// Same reports whether two schemas are written equally, except for annotations.
 func (p *Pair) Same(a, b any) bool { return p.sameSchema(a, b, map[pairKey]bool{}) }
 
 func (p *Pair) fitsGroup(g *Group, a, b map[string]any) bool {
-	// The members that an older schema declares must stay declared.
+	// The members that the older schema declares must stay declared.
 	declares := p.mode == Input && slices.Contains(g.Keywords, "properties") && hasAny(a, g.Keywords)
 	if !hasAny(b, g.Keywords) && !declares || g.of != 0 && g.of&typesOf(a) == 0 {
 		return true
 	}
 	if strings.HasPrefix(g.Keywords[0], "unevaluated") {
-		return p.equal(a, b) // They depend on all others.
+		return p.equal(a, b) // These keywords depend on all others.
 	}
 	return p.identical(g, a, b) || p.fits(g, a, b)
 }
 
-// identical reports whether a group says the same in two normal schemas, except in annotations.
+// identical reports whether a group is written equally in two normal schemas, except for
+// annotations.
 func (p *Pair) identical(g *Group, a, b map[string]any) bool {
 	for _, key := range g.Keywords {
 		x, inA := a[key]
@@ -138,7 +140,7 @@ func (p *Pair) identical(g *Group, a, b map[string]any) bool {
 	return true
 }
 
-// equal reports whether normal schemas say the same, except in annotations.
+// equal reports whether normal schemas are written equally, except for annotations.
 func (p *Pair) equal(a, b map[string]any) bool {
 	for i := range groups {
 		if !p.identical(&groups[i], a, b) {
@@ -148,8 +150,8 @@ func (p *Pair) equal(a, b map[string]any) bool {
 	return true
 }
 
-// sameSchema reports whether schemas are written in the same way, except for annotations, and so are
-// the targets of their references.
+// sameSchema reports whether two schemas and the targets of their references are written equally,
+// except for annotations.
 func (p *Pair) sameSchema(a, b any, met map[pairKey]bool) bool {
 	x, isA := a.(map[string]any)
 	y, isB := b.(map[string]any)
@@ -171,7 +173,8 @@ func (p *Pair) sameSchema(a, b any, met map[pairKey]bool) bool {
 	return true
 }
 
-// sameKeyword compares the values of a keyword by what they are.
+// sameKeyword reports whether two values of a keyword are equal, compared by the type of the
+// keyword's values.
 func (p *Pair) sameKeyword(keyword string, a, b any, met map[pairKey]bool) bool {
 	switch keyword {
 	case "$ref":
@@ -182,7 +185,8 @@ func (p *Pair) sameKeyword(keyword string, a, b any, met map[pairKey]bool) bool 
 		old, found := p.sub.target(ref)
 		now, too := p.super.target(ref)
 		if !found || !too {
-			// It leads elsewhere, which is the same place if the documents are the same.
+			// The target is not in this document. It is the same one if the documents are equal, or if
+			// the reference leads to another document and no $id changes its base.
 			return reflect.DeepEqual(p.sub.Root, p.super.Root) || !strings.HasPrefix(ref, "#") && !p.sub.based && !p.super.based
 		}
 		return p.sameSchema(old, now, met)
@@ -205,7 +209,7 @@ func (p *Pair) sameKeyword(keyword string, a, b any, met map[pairKey]bool) bool 
 	return Same(a, b)
 }
 
-// orTrue returns a schema, or that which accepts everything if it is absent.
+// orTrue returns the schema, or true, which accepts everything, if it is nil.
 func orTrue(schema any) any {
 	if schema == nil {
 		return true

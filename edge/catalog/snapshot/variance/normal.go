@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Normal returns a schema in a form in which equal schemas look more alike: references within the
-// document are replaced by their targets, `allOf` and alternatives with one branch are merged into the
-// schema, and `const` is an `enum`. What cannot be merged stays in `allOf`. The result must not be
-// changed.
+// Normal returns an equivalent schema in a normal form, which makes comparisons easier. References
+// within the document are replaced by their targets, `allOf` and alternatives with one branch are
+// merged into the schema, and `const` becomes an `enum`. Schemas that cannot be merged stay in
+// `allOf`. The result must not be changed.
 func (d *Doc) Normal(schema any) map[string]any {
 	switch s := schema.(type) {
 	case bool:
@@ -35,13 +35,13 @@ func (d *Doc) Normal(schema any) map[string]any {
 	return map[string]any{malformed: schema}
 }
 
-// malformed is a keyword for what is no schema.
+// malformed is a keyword that marks an invalid schema.
 const malformed = "$malformed"
 
 // never returns a schema that accepts nothing.
 func never() map[string]any { return map[string]any{"not": map[string]any{}} }
 
-// isNever reports whether a normal schema obviously accepts nothing.
+// isNever reports whether a normal schema evidently accepts nothing.
 func isNever(s map[string]any) bool {
 	not, has := s["not"]
 	members, isMap := not.(map[string]any)
@@ -49,18 +49,18 @@ func isNever(s map[string]any) bool {
 	return has && (not == true || isMap && !constrains(members)) || finite && len(values) == 0
 }
 
-// maxParts bounds the parts of one schema.
+// maxParts bounds the number of parts of one schema.
 const maxParts = 200
 
-// parts returns schemas without `allOf`, followed references and single alternatives, which all must
-// hold. through are the schemas through which references have led.
+// parts splits a schema into schemas that all must hold, without `allOf`, references and single
+// alternatives. through has the addresses of the schemas on the way to s.
 func (d *Doc) parts(s map[string]any, through []uintptr) (out []map[string]any) {
 	key := reflect.ValueOf(s).Pointer()
 	own := maps.Clone(s)
 	out = append(out, own)
 	if slices.Contains(through, key) || len(through) > maxParts {
 		delete(own, "allOf")
-		own[malformed] = s // It refers to itself without an end.
+		own[malformed] = s // It refers to itself, or is nested too deep.
 		return out
 	}
 	through = append(slices.Clip(through), key)
@@ -101,13 +101,14 @@ func (d *Doc) parts(s map[string]any, through []uintptr) (out []map[string]any) 
 		}
 	}
 	if len(out) > 1 && (own["unevaluatedProperties"] != nil || own["unevaluatedItems"] != nil) {
-		// What is evaluated depends on the parts, so they stay apart.
+		// The unevaluated keywords depend on all parts, so these are not merged.
 		return []map[string]any{maps.Clone(s), {malformed: "unevaluated"}}
 	}
 	return out
 }
 
-// together are keywords that depend on each other: those of two schemas cannot be merged.
+// together are groups of keywords that cannot be merged if both schemas have them, with different
+// values.
 var together = [][]string{
 	{"prefixItems", "items", "additionalItems"}, {"contains", "minContains", "maxContains"}, {"if", "then", "else"},
 	{"anyOf"}, {"oneOf"}, {"not"}, {"allOf"}, {"$ref"}, {"$dynamicRef"}, {"$recursiveRef"}, {"dependentSchemas"}, {"dependentRequired"}, {"dependencies"},
@@ -115,7 +116,7 @@ var together = [][]string{
 	{"unevaluatedProperties"}, {"unevaluatedItems"}, {malformed},
 }
 
-// merge returns a schema that accepts what both accept. Annotations are those of the first.
+// merge returns a schema that accepts the values that both accept. Annotations are those of a.
 func merge(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	for _, group := range together {
@@ -162,7 +163,7 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// besides adds to a schema one that cannot be merged into it.
+// besides adds b, which cannot be merged into a, to the `allOf` of a.
 func besides(a, b map[string]any) map[string]any {
 	rest := slices.Clone(listOf(a["allOf"]))
 	if inner, ok := b["allOf"].([]any); ok {

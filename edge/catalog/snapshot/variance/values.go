@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// types is a set of types of JSON Schema. A number that is no integer has a type of its own here.
+// types is a set of types of JSON Schema. Numbers are split into integers and fractions.
 type types uint8
 
 const (
@@ -26,7 +26,7 @@ var typeNames = map[string]types{
 	"null": isNull, "boolean": isBool, "string": isString, "object": isObject, "array": isArray, "integer": isInteger, "number": isInteger | isFraction,
 }
 
-// named returns the types of a keyword `type`. An unknown name is every type.
+// named returns the types of a value of the keyword `type`. An unknown name stands for every type.
 func named(keyword any) (out types) {
 	if keyword == nil {
 		return everyType
@@ -42,7 +42,7 @@ func named(keyword any) (out types) {
 	return out
 }
 
-// typesOf returns the types that values of a normal schema may have.
+// typesOf returns the types of the values that a normal schema may accept.
 func typesOf(s map[string]any) types {
 	out := named(s["type"])
 	if values, ok := s["enum"].([]any); ok {
@@ -89,10 +89,11 @@ func commonTypes(a, b any) []any {
 	return out
 }
 
-// maxExponent bounds the exponents of numbers that are compared.
+// maxExponent bounds the exponents of compared numbers.
 const maxExponent = 400
 
-// rational returns a number, or nil for other values and for numbers with a huge exponent.
+// rational returns a number as a rational. It returns nil for other values, and for numbers with a
+// larger exponent than maxExponent.
 func rational(value any) *big.Rat {
 	var text string
 	switch v := value.(type) {
@@ -115,7 +116,7 @@ func rational(value any) *big.Rat {
 	return r
 }
 
-// Same reports whether two JSON values are equal; 1 and 1.0 are.
+// Same reports whether two JSON values are equal. Numbers are compared by value: 1 equals 1.0.
 func Same(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
@@ -150,7 +151,7 @@ func contains(list []any, value any) bool {
 	return slices.ContainsFunc(list, func(one any) bool { return Same(one, value) })
 }
 
-// allIn reports whether all of a list are in another one.
+// allIn reports whether the list b contains every element of a.
 func allIn(a, b []any) bool {
 	return !slices.ContainsFunc(a, func(one any) bool { return !contains(b, one) })
 }
@@ -175,7 +176,8 @@ func union(a, b []any) []any {
 	return out
 }
 
-// listOf returns a list, or a list of one value. nil gives none.
+// listOf returns a list unchanged, and another value as a list of one element. It returns nil for
+// nil.
 func listOf(value any) []any {
 	switch v := value.(type) {
 	case nil:

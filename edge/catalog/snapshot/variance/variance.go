@@ -1,9 +1,9 @@
-// Package variance says whether every value that is valid by one JSON Schema is valid by another, of
-// dialect 2020-12. It proves that or does not know: it never says so of schemas for which it is untrue,
-// and it may not find a proof where the schemas are written in very different ways.
+// Package variance proves that every value that is valid by one JSON Schema of dialect 2020-12 is
+// valid by another. A proof is never wrong. It may not be found if the schemas are written very
+// differently.
 //
 // Annotations and unknown keywords constrain nothing. `format` and the content keywords constrain
-// texts, as backends do that check them. Only references within the document are followed.
+// strings, because some backends check them. References are followed within the document only.
 package variance
 
 import (
@@ -11,35 +11,35 @@ import (
 	"strings"
 )
 
-// Mode is what the values are for.
+// Mode says for which values schemas are compared.
 type Mode int
 
 const (
-	// Plain compares values alone.
+	// Plain compares only the valid values.
 	Plain Mode = iota
 	// Input compares arguments that callers send. The sub schema is the older one. Its callers do not
 	// send members that it does not declare, unless it declares `additionalProperties` or, below the
 	// root, no properties at all. A declared property must stay declared.
 	Input
-	// Output compares results. The super schema is the older one, and what it declares must stay
+	// Output compares results. The super schema is the older one. Members that it declares must stay
 	// declared.
 	Output
 )
 
-// Doc is a schema with its document, in which its references lead. It is not safe for concurrent use.
+// Doc is a document of schemas that refer to each other. It is not safe for concurrent use.
 type Doc struct {
 	// Root is the whole document.
 	Root   any
 	opaque bool // see Opaque
 	// based is true if a schema below the root has an `$id`, against which references are resolved.
 	based bool
-	// normal has the Normal of schemas by their address. kept has these schemas, so that no other one
-	// gets the address.
+	// normal maps the addresses of schemas to their Normal. kept holds these schemas, so that their
+	// addresses are not reused.
 	normal map[uintptr]map[string]any
 	kept   []map[string]any
 }
 
-// New returns a schema, decoded with json.Number.
+// New returns the document whose root is a schema. root must have been decoded with json.Number.
 func New(root any) *Doc {
 	d := &Doc{Root: root, normal: map[uintptr]map[string]any{}}
 	members, _ := root.(map[string]any)
@@ -57,11 +57,12 @@ func New(root any) *Doc {
 	return d
 }
 
-// Opaque reports whether the document has keywords that mean something else in its own dialect. Nothing
-// is proved of it.
+// Opaque reports whether the document has keywords that its dialect reads differently from 2020-12.
+// Nothing is proved about such a document, unless both are equal.
 func (d *Doc) Opaque() bool { return d.opaque }
 
-// foreignKeywords returns keywords that a dialect does not have or does not read as 2020-12 does.
+// foreignKeywords returns the keywords that a dialect does not have, or reads differently from
+// 2020-12.
 func foreignKeywords(dialect string) []string {
 	later := []string{"prefixItems", "$dynamicRef", "dependencies", "additionalItems", "$recursiveRef"}
 	switch {
@@ -87,8 +88,8 @@ func constrainsBeside(m map[string]any) bool {
 	return false
 }
 
-// walkMaps calls fn with each object of a document that is a schema or holds some, but not with plain
-// values and not with the maps whose keys are names.
+// walkMaps calls fn with each object of a document that is a schema or contains schemas. It skips
+// plain values, and maps whose keys are names.
 func walkMaps(value any, fn func(map[string]any)) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -112,7 +113,7 @@ func walkMaps(value any, fn func(map[string]any)) {
 	}
 }
 
-// target returns what a reference within the document leads to.
+// target returns the target of a reference within the document.
 func (d *Doc) target(ref string) (any, bool) {
 	rest, local := strings.CutPrefix(ref, "#")
 	if !local || d.based || rest != "" && rest[0] != '/' || strings.Contains(rest, "%") {
@@ -125,7 +126,7 @@ func (d *Doc) target(ref string) (any, bool) {
 	for _, step := range strings.Split(rest, "/")[1:] {
 		members, ok := at.(map[string]any)
 		if !ok {
-			return nil, false // References into lists are not followed.
+			return nil, false // References to elements of lists are not followed.
 		}
 		if at, ok = members[strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")]; !ok {
 			return nil, false

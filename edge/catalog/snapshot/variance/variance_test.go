@@ -22,8 +22,8 @@ func proved(t interface{ Fatal(...any) }, a, b string, mode Mode) bool {
 	return NewPair(New(x), New(y), mode).Within(x, y, 0)
 }
 
-// Each line has schemas of which the first is narrower: it is within the second, and the second is not
-// within it, unless the line has a =.
+// Each line has two schemas, of which the first is the narrower one: it is within the second. The
+// second is not within the first, unless the line has a "=".
 func TestWithin(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"maximum":10}`, "<", `{"maximum":20}`},
@@ -68,7 +68,7 @@ func TestWithin(t *testing.T) {
 		{`{"if":{"type":"string"},"then":{"minLength":1}}`, "<", `{}`},
 		{`{"unevaluatedProperties":false}`, "<", `{}`},
 		{`{"unevaluatedProperties":false,"properties":{"a":{}}}`, "?", `{"unevaluatedProperties":false,"properties":{"a":{},"b":{}}}`},
-		// written otherwise
+		// equal schemas that are written differently
 		{`{"anyOf":[{"type":"string"}]}`, "=", `{"type":"string"}`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, "=", `{"type":["string","null"]}`},
 		{`{"oneOf":[{"const":"a","title":"A"},{"const":"b"}]}`, "=", `{"enum":["b","a"]}`},

@@ -2,19 +2,19 @@ package variance
 
 import "reflect"
 
-// Pair proves that the values of schemas of one document are among those of schemas of another. It is
-// not safe for concurrent use.
+// Pair compares schemas of the document sub with schemas of the document super. It proves that the
+// values that the former accept are valid by the latter. It is not safe for concurrent use.
 type Pair struct {
 	sub, super *Doc
 	mode       Mode
-	// known has the results of pairs of schemas. A pair that is being compared is assumed to hold if it
-	// is met again below itself, as recursive schemas need; trail has the results that may depend on
-	// such an assumption, in their order.
+	// known has the results for pairs of schemas. While a pair is being compared, it is assumed to
+	// hold, because recursive schemas lead to the same pair again. trail lists the pairs whose
+	// results may depend on such an assumption, in the order of their comparison.
 	known map[pairKey]*result
 	trail []pairKey
-	// kept has the schemas of known, so that no others get their addresses.
+	// kept holds the schemas of known, so that their addresses are not reused.
 	kept []map[string]any
-	// level is the number of members and elements that lead to the compared values.
+	// level is the number of members and elements on the way to the compared values.
 	level, depth, steps int
 }
 
@@ -26,21 +26,21 @@ type result struct {
 }
 
 const (
-	// maxSteps bounds the compared pairs, maxDepth their nesting, and maxSplit the values of an
-	// enumeration that are compared one by one. Beyond a bound nothing is proved.
+	// maxSteps bounds the number of compared pairs, maxDepth their nesting, and maxSplit the values
+	// of an enumeration that are compared one by one. Beyond a bound nothing is proved.
 	maxSteps = 50_000
 	maxDepth = 300
 	maxSplit = 100
 )
 
-// NewPair returns a Pair for schemas of two documents.
+// NewPair returns a Pair for the schemas of two documents.
 func NewPair(sub, super *Doc, mode Mode) *Pair {
 	return &Pair{sub: sub, super: super, mode: mode, known: map[pairKey]*result{}}
 }
 
-// Within reports whether it is proved that every value that the schema a of the first document accepts
-// is accepted by the schema b of the second. level is the number of members and elements that lead to
-// the value; 0 is the root.
+// Within reports whether it is proved that the schema b of super accepts every value that the
+// schema a of sub accepts. level is the number of members and elements on the way to the values; 0
+// is the root.
 func (p *Pair) Within(a, b any, level int) bool {
 	p.level = level
 	return p.within(a, b)
@@ -74,7 +74,7 @@ func (p *Pair) within(a, b any) bool {
 	return r.holds
 }
 
-// below is within for members and elements of the compared values.
+// below implements within for the members and elements of the compared values.
 func (p *Pair) below(a, b any) bool {
 	p.level++
 	defer func() { p.level-- }()
@@ -97,7 +97,7 @@ func (p *Pair) normals(a, b map[string]any) bool {
 	return p.all(a, b) || p.split(a, b)
 }
 
-// all reports whether a fits each group of keywords of b.
+// all reports whether it is proved that the values of a are valid by each group of b.
 func (p *Pair) all(a, b map[string]any) bool {
 	for i := range groups {
 		if !p.fitsGroup(&groups[i], a, b) {
@@ -107,7 +107,7 @@ func (p *Pair) all(a, b map[string]any) bool {
 	return true
 }
 
-// split compares the alternatives of a one by one.
+// split compares the alternatives of a one by one with b.
 func (p *Pair) split(a, b map[string]any) bool {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if branches, ok := a[keyword].([]any); ok && p.each(a, keyword, branches, b) {
@@ -139,7 +139,7 @@ func (p *Pair) split(a, b map[string]any) bool {
 	return false
 }
 
-// typeList returns the names of the types of a schema, each to be looked at alone.
+// typeList returns the names of the types of a schema. Each is compared separately.
 func typeList(s map[string]any) []any {
 	if s["type"] == nil {
 		return []any{"null", "boolean", "string", "object", "array", "number"}
@@ -147,7 +147,7 @@ func typeList(s map[string]any) []any {
 	return listOf(s["type"])
 }
 
-// each reports whether each branch, in the place of a keyword of a, is within b.
+// each reports whether each branch, which replaces a keyword of a, is within b.
 func (p *Pair) each(a map[string]any, keyword string, branches []any, b map[string]any) bool {
 	rest := map[string]any{}
 	for key, value := range a {
