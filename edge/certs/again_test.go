@@ -6,7 +6,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// A file that is broken again, in the same way, is reported again, once.
+// A file that becomes unusable again, with the same content, is reported again once.
 func TestBrokenAgain(t *testing.T) {
 	e := open(t, authority.New(t, "ca").Server(t), nil)
 	for i, text := range []string{"x", "y"} {

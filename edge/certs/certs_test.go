@@ -96,7 +96,7 @@ func shake(t *testing.T, server, client *tls.Config) (tls.ConnectionState, error
 		defer c.Close()
 		s := tls.Server(c, server)
 		if err = s.Handshake(); err == nil {
-			_, err = s.Write([]byte{1}) // the client receives session tickets with it
+			_, err = s.Write([]byte{1}) // makes the client receive session tickets
 		}
 		served <- err
 	}()
@@ -128,7 +128,7 @@ func (e *end) serial(t *testing.T, ca *authority.CA) string {
 	return state.PeerCertificates[0].SerialNumber.String()
 }
 
-// An error about a file names its setting and path, and says what to do.
+// An error about a file has its setting, its path and advice.
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	ca := authority.New(t, "ca")
 	p, other := ca.Server(t), ca.Server(t)
@@ -167,7 +167,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// An edge that starts between the writing of a certificate and of its key waits for the key.
+// An edge that starts after a certificate was written, and before its key is, waits for the key.
 func TestOpenAwaitsTheKey(t *testing.T) {
 	ca := authority.New(t, "ca")
 	p, old := ca.Server(t), ca.Server(t)
@@ -181,7 +181,7 @@ func TestOpenAwaitsTheKey(t *testing.T) {
 	})
 }
 
-// Handshakes use the changed files.
+// New handshakes use changed files.
 func TestExchange(t *testing.T) {
 	ca := authority.New(t, "ca")
 	first, second := ca.Server(t), ca.Server(t)
@@ -197,8 +197,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A certificate without its key leaves the previous pair in use. If that lasts, it is reported
-// once.
+// While a certificate lacks its key, the previous pair stays in use. This is reported once if it
+// lasts.
 func TestHalfAPair(t *testing.T) {
 	ca := authority.New(t, "ca")
 	first, second := ca.Server(t), ca.Server(t)
@@ -221,8 +221,8 @@ func TestHalfAPair(t *testing.T) {
 	}
 }
 
-// Whatever a file contains, the previous content stays in use. Each other fault is reported, and so
-// is the return to the previous content.
+// Unusable content of a file does not replace the content in use. Each new fault is reported, and
+// so is the recovery.
 func TestBrokenFiles(t *testing.T) {
 	ca, old := authority.New(t, "ca"), authority.New(t, "old")
 	p := ca.Server(t)
@@ -264,8 +264,7 @@ func TestExpired(t *testing.T) {
 	if e.serial(t, ca) != first.Serial(t) || !strings.Contains(e.Failure(), "has expired on") {
 		t.Errorf("failure %q", e.Failure())
 	}
-	// Starting with an expired certificate is logged, and it may be replaced by another expired
-	// one.
+	// Starting with an expired certificate is logged. Another expired one may replace it.
 	e = open(t, ca.Server(t, authority.Expired), nil)
 	if e.log.lines("has expired on") != 1 {
 		t.Error("it is not logged")
@@ -276,7 +275,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// Files that are links into a directory are replaced with it.
+// Symbolic links into a directory are followed again when the directory is replaced.
 func TestMount(t *testing.T) {
 	ca := authority.New(t, "ca")
 	files := func(p authority.Pair) map[string][]byte {
@@ -297,8 +296,8 @@ func TestMount(t *testing.T) {
 	}
 }
 
-// Clients are asked for a certificate of the current CAs. A session under previous CAs is not
-// resumed, and its client can begin a new one.
+// Clients must have a certificate of the current CAs. A session that began under previous CAs is
+// not resumed; its client can begin a new one.
 func TestClientCAs(t *testing.T) {
 	ca, before, after := authority.New(t, "ca"), authority.New(t, "before"), authority.New(t, "after")
 	for name, version := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {

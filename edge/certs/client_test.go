@@ -57,7 +57,7 @@ func ask(t *testing.T, target string, creds credentials.TransportCredentials) er
 	return err
 }
 
-// Each handshake uses the current files, both certificate and CAs.
+// Each handshake uses the current certificate and the current CAs.
 func TestClientExchange(t *testing.T) {
 	dir := t.TempDir()
 	var s *Source
@@ -86,7 +86,7 @@ func TestClientExchange(t *testing.T) {
 	}
 }
 
-// The error of a handshake says what to do, whenever the peer reports it.
+// The error of a handshake has advice, at whatever point the peer reports it.
 func TestHandshakesSayWhatFailed(t *testing.T) {
 	ca, other := authority.New(t, "ca"), authority.New(t, "other")
 	file := func(name string, data []byte) string {

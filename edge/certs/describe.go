@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// soon is the remaining validity from which Describe shows it.
+// soon is the remaining validity below which Describe shows it.
 const soon = 7 * 24 * time.Hour
 
 // Describe describes the content of the files of an end, one line each: the names of the
@@ -44,7 +44,7 @@ func Describe(f Files, server bool) (lines []string, problems []error) {
 // shownCAs is the number of CAs that Describe names.
 const shownCAs = 3
 
-// unsuited returns the uses for which a valid certificate is not suitable.
+// unsuited returns an error for each required use that a valid certificate does not permit.
 func (f Files) unsuited(leaf *x509.Certificate, server bool) (problems []error) {
 	usage, what := x509.ExtKeyUsageClientAuth, "clients"
 	if server {
@@ -81,7 +81,7 @@ func issuer(c *x509.Certificate) string {
 	return c.Issuer.String()
 }
 
-// until formats a time, with the remaining time if that is short.
+// until formats the time at. It adds the remaining time if that is less than soon.
 func until(at, now time.Time) string {
 	text := at.UTC().Format(time.RFC3339)
 	if left := at.Sub(now); left > 0 && left < soon {

@@ -13,7 +13,7 @@ import (
 
 // refusals are the alerts by which a server rejects a client's certificate (RFC 8446, section 6.2).
 var refusals = []tls.AlertError{
-	40,  // handshake_failure, in TLS 1.2 for a missing one
+	40,  // handshake_failure: in TLS 1.2, a missing certificate
 	42,  // bad_certificate
 	43,  // unsupported_certificate
 	44,  // certificate_revoked
@@ -23,7 +23,7 @@ var refusals = []tls.AlertError{
 	116, // certificate_required
 }
 
-// refused reports whether the peer has rejected this end's certificate.
+// refused reports whether an error means that the peer has rejected this end's certificate.
 func refused(err error) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" &&

@@ -16,9 +16,10 @@ type Files struct {
 	// Cert is the certificate of this end, followed by its intermediates, and Key its private key.
 	// Both or neither is set.
 	Cert, Key string
-	// CA verifies the peer. For empty see Source.Server and Source.Client.
+	// CA is the file of the CAs that verify the peer. Source.Server and Source.Client say what empty
+	// means.
 	CA string
-	// CAKey is the setting of CA below Name, such as "client-ca". Empty means "ca".
+	// CAKey is the name of the setting of CA below Name, such as "client-ca". Empty means "ca".
 	CAKey string
 }
 
@@ -30,10 +31,10 @@ const (
 	fileCount
 )
 
-// maxFile bounds a file. Bundles of public CAs have a quarter of a MiB.
+// maxFile bounds the size of a file. Bundles of public CAs have about 256 KiB.
 const maxFile = 4 << 20
 
-// paths returns the files by index. Empty means none.
+// paths returns the paths of the files by index. Empty means that the end has no such file.
 func (f Files) paths() [fileCount]string { return [fileCount]string{f.Cert, f.Key, f.CA} }
 
 // setting returns the name of a file's setting.
@@ -51,22 +52,22 @@ func (f Files) setting(file int) string {
 	return f.Name + ".ca"
 }
 
-// wrong returns an error about a file: what is wrong with it, and what to do.
+// wrong returns an error about a file, with the fault and advice.
 func (f Files) wrong(file int, format string, args ...any) error {
 	return fmt.Errorf("%s: %s "+format, append([]any{f.setting(file), f.paths()[file]}, args...)...)
 }
 
-// content is what a file contained when it was read.
+// content is the result of reading a file.
 type content struct {
 	data []byte
-	// err is why it could not be read.
+	// err is the error of reading it.
 	err error
 }
 
-// contents are what the files of an end contained.
+// contents are the results of reading the files of an end.
 type contents [fileCount]content
 
-// read reads all files. The content of an unreadable file is its error.
+// read reads all files. An unreadable file has its error as content.
 func (f Files) read() (c contents) {
 	for file, path := range f.paths() {
 		if path != "" {
@@ -76,7 +77,7 @@ func (f Files) read() (c contents) {
 	return c
 }
 
-// readFile reads a regular file. It refuses pipes, which cannot be read again.
+// readFile reads a regular file. It rejects others, such as pipes, which cannot be read again.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path) // #nosec G304 -- the operator names the file
 	if err != nil {
@@ -111,7 +112,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// readable returns why a file could not be read, or nil.
+// readable returns the error of the first unreadable file, or nil.
 func (c contents) readable(f Files) error {
 	for file := range c {
 		if err := c[file].err; err != nil {

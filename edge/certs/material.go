@@ -15,10 +15,10 @@ type Material struct {
 	Certificate *tls.Certificate
 	// Chain is the certificate and its intermediates, in the order of the file.
 	Chain []*x509.Certificate
-	// CAs verify the peer. nil means that the end has no file of them.
+	// CAs verify the peer. nil means that Files.CA is empty.
 	CAs []*x509.Certificate
 
-	roots *x509.CertPool // of CAs; nil if there are none
+	roots *x509.CertPool // the pool of CAs; nil without CAs
 }
 
 // parse parses the content of an end's files.
@@ -94,7 +94,7 @@ func (f Files) encrypted(key []byte) error {
 	return nil
 }
 
-// unfit returns why a pair with a valid certificate cannot be used, or an empty text.
+// unfit returns the error for a certificate and a key that cannot be used together.
 func (f Files) unfit(err error) error {
 	switch what := err.Error(); {
 	case strings.Contains(what, "does not match"):
@@ -105,15 +105,16 @@ func (f Files) unfit(err error) error {
 	return f.wrong(keyFile, "cannot be used: %w: give an RSA, ECDSA or Ed25519 key as PEM", err)
 }
 
-// Expiry is when the content of a file expires.
+// Expiry is the time at which the content of a file expires.
 type Expiry struct {
 	// File is the setting of the file below that of the end: "cert", "ca" or "client-ca".
 	File string
-	// At is the earliest expiry of a chain, and the latest of several CAs, of which one suffices.
+	// At is the earliest expiry of a chain, and the latest expiry of CAs, since one valid CA
+	// suffices.
 	At time.Time
 }
 
-// chainEnds returns the earliest expiry of the chain, or the zero Time without one.
+// chainEnds returns the earliest expiry of the chain, or the zero Time without a chain.
 func (m *Material) chainEnds() (at time.Time) {
 	for _, c := range m.Chain {
 		if at.IsZero() || c.NotAfter.Before(at) {
@@ -123,7 +124,7 @@ func (m *Material) chainEnds() (at time.Time) {
 	return at
 }
 
-// casEnd returns the latest expiry of the CAs, or the zero Time without any.
+// casEnd returns the latest expiry of the CAs, or the zero Time without CAs.
 func (m *Material) casEnd() (at time.Time) {
 	for _, c := range m.CAs {
 		if c.NotAfter.After(at) {
@@ -133,7 +134,8 @@ func (m *Material) casEnd() (at time.Time) {
 	return at
 }
 
-// valid returns why peers reject the certificate at a time, or why all CAs have expired, or nil.
+// valid returns an error if peers reject the certificate at the time now, or if all CAs have
+// expired.
 func (m *Material) valid(f Files, now time.Time) error {
 	const date = time.RFC3339
 	for i, c := range m.Chain {

@@ -11,8 +11,8 @@ const (
 	HTTP1 = "http/1.1"
 )
 
-// derived caches a value made from material, and makes it again when the material changes. It is
-// safe for concurrent use.
+// derived caches a value that is computed from material, and computes it again after the material
+// has changed. It is safe for concurrent use.
 type derived[T any] struct {
 	source *Source
 	make   func(*Material) T
@@ -34,10 +34,10 @@ func (d *derived[T]) get() T {
 	return next.value
 }
 
-// Server returns the configuration of a listener, with TLS 1.2 or later, which offers the
-// protocols, the preferred one first. With Files.CA clients are asked for a certificate according
-// to auth. Without it auth is ignored. A session is resumed only if its client certificate would be
-// accepted again.
+// Server returns the configuration of a listener, with TLS 1.2 or later. It offers protocols, the
+// preferred one first. With Files.CA it requests certificates of clients as auth says; without
+// Files.CA auth is ignored. A session is resumed only if its client certificate would be accepted
+// again.
 func (s *Source) Server(auth tls.ClientAuthType, protocols ...string) *tls.Config {
 	configs := &derived[*tls.Config]{source: s, make: func(m *Material) *tls.Config {
 		c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{*m.Certificate}}

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Interval is how often files are read. A fault is reported at the second consecutive read that
-// finds it.
+// Interval is the interval at which files are read. A fault is reported at the second consecutive
+// read that finds it.
 const Interval = time.Second
 
-// Set is all ends of TLS of a process. The zero value is empty. It is safe for concurrent use.
+// Set has all ends of TLS of a process. The zero value is empty. It is safe for concurrent use.
 type Set struct {
 	mu      sync.Mutex
 	sources []*Source
@@ -30,7 +30,7 @@ func (s *Set) Open(f Files, log *slog.Logger) (*Source, error) {
 	return source, nil
 }
 
-// Remove removes an end from the set: its files are not read again.
+// Remove removes an end from the set. Its files are then no longer read.
 func (s *Set) Remove(source *Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,24 +16,25 @@ type Source struct {
 
 	current   atomic.Pointer[Material]
 	exchanges atomic.Int64
-	// failure is why the current content of the files is not in use. nil means that it is.
+	// failure is the reason for which the current content of the files is not in use. nil means that
+	// it is in use.
 	failure atomic.Pointer[string]
 
 	mu sync.Mutex
-	// taken is the content from which current was made, last the content at the last read, and
-	// faulty the content whose failure was logged last.
+	// taken is the content of the material in use, last the content at the last read, and faulty the
+	// content whose failure was logged last.
 	taken, last, faulty contents
 }
 
-// A certificate and its key are not written at the same time: at the start, unusable files are read
-// this many times, with this pause.
+// At the start, unusable files are read again up to openTries times, because a certificate and its
+// key are not written at the same time.
 const (
 	openTries = 5
 	openPause = 100 * time.Millisecond
 )
 
-// Open reads the files of an end. An error names the file, what is wrong with it and what to do.
-// Expired certificates are used, and logged. log receives changes. nil uses slog.Default().
+// Open reads the files of an end. An error names the file, the fault and the remedy. Expired
+// certificates are used, and logged. log receives changes. nil uses slog.Default().
 func Open(f Files, log *slog.Logger) (*Source, error) {
 	if log == nil {
 		log = slog.Default()
@@ -63,11 +64,11 @@ func (s *Source) Name() string { return s.files.Name }
 // Material returns the material for a handshake that begins now.
 func (s *Source) Material() *Material { return s.current.Load() }
 
-// Exchanges returns how often the material was replaced.
+// Exchanges returns the number of times that the material was replaced.
 func (s *Source) Exchanges() int64 { return s.exchanges.Load() }
 
-// Failure returns why the current content of the files cannot be used, so that the previous content
-// stays in use. Empty means that it is used.
+// Failure returns the reason for which the current content of the files cannot be used, so that the
+// previous content stays in use. Empty means that the current content is in use.
 func (s *Source) Failure() string {
 	if why := s.failure.Load(); why != nil {
 		return *why
@@ -75,7 +76,7 @@ func (s *Source) Failure() string {
 	return ""
 }
 
-// Expiries returns when the material in use expires.
+// Expiries returns the times at which the material in use expires.
 func (s *Source) Expiries() (all []Expiry) {
 	m := s.Material()
 	if at := m.chainEnds(); !at.IsZero() {
@@ -87,8 +88,8 @@ func (s *Source) Expiries() (all []Expiry) {
 	return all
 }
 
-// refresh reads the files, and uses changed content. A file may be read while it or another one is
-// still being written, so unusable content becomes a failure only if two consecutive reads find it.
+// refresh reads the files, and uses changed content. A file may be read while it is being written,
+// so unusable content is a failure only if two consecutive reads find it.
 func (s *Source) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *Source) refresh() {
 	}
 }
 
-// worse returns why invalid material may not replace the valid one in use, or nil.
+// worse returns an error if the material m is invalid and the one in use is valid.
 func (s *Source) worse(m *Material) error {
 	now := time.Now()
 	if err := m.valid(s.files, now); err != nil && s.Material().valid(s.files, now) == nil {
@@ -125,7 +126,7 @@ func (s *Source) worse(m *Material) error {
 	return nil
 }
 
-// take replaces the material in use. mu is held.
+// take replaces the material in use. The caller holds s.mu.
 func (s *Source) take(m *Material, c contents) {
 	s.taken = c
 	s.current.Store(m)

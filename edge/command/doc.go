@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Take takes the values of a flag out of the arguments of a command, in their order. The flag is
-// none of the settings, so the environment and the file do not have it. want says what its value
-// is, for the error of one that lacks it.
+// Take removes a flag from the arguments of a command, and returns its values in their order. Such
+// a flag is not a setting, so it cannot be set in the environment or the file. want describes the
+// value for the error about a missing one.
 func Take(command, flag, want string, args []string) (values, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
@@ -29,7 +29,7 @@ func Take(command, flag, want string, args []string) (values, rest []string, err
 	return values, rest, nil
 }
 
-// TakeLast is Take for a flag of which the last value counts; empty without any.
+// TakeLast is Take for a flag whose last value is used. value is empty if the flag is absent.
 func TakeLast(command, flag, want string, args []string) (value string, rest []string, err error) {
 	values, rest, err := Take(command, flag, want, args)
 	if err == nil && len(values) > 0 {

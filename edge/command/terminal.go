@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Terminal writes texts of backends and servers to a terminal. It escapes control characters, which
-// could move its cursor, rewrite lines or reverse text, except for newlines and tabs. It is for one
-// goroutine.
+// Terminal writes texts of backends and servers to a terminal. It escapes control characters except
+// newlines and tabs, because they could move the cursor, rewrite lines or reverse text. It is not
+// safe for concurrent use.
 type Terminal struct {
 	To io.Writer
-	// rest is the beginning of a character of which the end was not written yet.
+	// rest is an incomplete character at the end of the last Write.
 	rest []byte
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a backend says moves no cursor, also where a character comes in parts.
+// Control characters of a backend are escaped, even if a character is split between two writes.
 func TestTerminal(t *testing.T) {
 	for in, want := range map[string]string{
 		"a tool\n\twith ünï\n":               "a tool\n\twith ünï\n",
@@ -22,7 +22,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q: %q, want %q (%d, %v)", in, whole.String(), want, n, err)
 		}
 		if strings.Contains(in, "\r\n") {
-			continue // two writes: the first cannot know what follows
+			continue // the two writes differ: the first ends within the sequence
 		}
 		p := &Terminal{To: &parts}
 		for i := range len(in) {

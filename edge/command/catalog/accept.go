@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// accept runs mcpedge catalog accept. It replaces the file whole, or leaves it as it was.
+// accept runs mcpedge catalog accept. It replaces the whole file, or does not change it.
 func accept(args []string, out, stderr io.Writer) error {
 	if slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"-h", "-help", "--help"}, arg) }) {
 		_, _ = fmt.Fprint(stderr, usage)
@@ -47,7 +47,7 @@ func accept(args []string, out, stderr io.Writer) error {
 	return nil
 }
 
-// replace replaces the content of a file. A reader sees the old content or the new.
+// replace replaces the content of a file atomically.
 func replace(file string, content []byte) error {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package catalog is the command mcpedge catalog: what clients see, for reviews and CI, the way back to what they saw before,
-// and what operators disable.
+// Package catalog is the command mcpedge catalog. It writes and compares snapshots for reviews and
+// CI, rolls the catalog back, and disables tools, backends and sets.
 package catalog
 
 import (
@@ -62,8 +62,8 @@ mcpedge catalog disabled [URL] [flags]
 
 `
 
-// Run runs mcpedge catalog, and prints results to out and help to stderr. args are those after
-// catalog. It returns flag.ErrHelp if help was requested.
+// Run runs mcpedge catalog. It prints results to out and help to stderr. args are the arguments
+// after catalog. It returns flag.ErrHelp if help was requested.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	name := ""
 	if len(args) > 0 {
@@ -108,15 +108,16 @@ func write(ctx context.Context, args []string, out, stderr io.Writer) error {
 	return now.Write(out)
 }
 
-// viewer is for whom a snapshot is made, and where.
+// viewer is the caller for whom a snapshot is made, and the set that the caller uses.
 type viewer struct {
-	// claims and apiKey are the values of --claims and --api-key; empty for an anonymous caller.
+	// claims and apiKey are the values of --claims and --api-key. Both are empty for an anonymous
+	// caller.
 	claims, apiKey string
-	// set is that of --set; empty means the root with root: all.
+	// set is the value of --set. Empty means the root with root: all.
 	set string
 }
 
-// takeViewer takes the flags of a viewer out of the arguments.
+// takeViewer removes the flags of a viewer from the arguments.
 func takeViewer(args []string) (at viewer, rest []string, err error) {
 	rest = args
 	for _, f := range []struct {
@@ -133,7 +134,7 @@ func takeViewer(args []string) (at viewer, rest []string, err error) {
 	return at, rest, nil
 }
 
-// current returns what a caller sees of the backends in the settings now.
+// current returns a snapshot of what a caller sees of the backends in the settings.
 func current(ctx context.Context, name string, at viewer, args []string, stderr io.Writer) (*snapshot.Snapshot, error) {
 	var settings bytes.Buffer
 	cfg, err := config.Load(name, args, os.LookupEnv, &settings)

@@ -33,7 +33,7 @@ func file(t *testing.T, name, text string) string {
 	return name
 }
 
-// A snapshot equals the next one, and what the catalog in the settings changes is a difference.
+// Two consecutive snapshots are equal. A change of the settings' catalog is a difference.
 func TestSnapshotAndDiff(t *testing.T) {
 	dir := t.TempDir()
 	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 2) + "'}]\n"
@@ -64,7 +64,7 @@ func TestSnapshotAndDiff(t *testing.T) {
 	}
 }
 
-// status returns the exit status for an error.
+// status returns the exit status of an error.
 func status(err error) int {
 	if exit := (*command.Exit)(nil); errors.As(err, &exit) {
 		return exit.Status
@@ -72,7 +72,8 @@ func status(err error) int {
 	return 1
 }
 
-// A snapshot has what the edge sends, without pinned values, and shortens; diff compares it.
+// A snapshot has the arguments that the edge adds, without pinned values, and the bounds of
+// results. diff compares them.
 func TestWhatIsSent(t *testing.T) {
 	dir := t.TempDir()
 	backend := capability.New("m", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
@@ -99,7 +100,8 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// A snapshot has what the policy lists for an anonymous caller, or for that with the claims of --claims.
+// A snapshot has the lists of an anonymous caller, or of the caller with --claims, as the policy
+// restricts them.
 func TestSnapshotOfACaller(t *testing.T) {
 	dir := t.TempDir()
 	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 3) + "'}]\n"
@@ -139,7 +141,8 @@ auth: {api-keys: keys.yaml}
 	}
 }
 
-// A snapshot has the definitions of all tools, also of hidden ones, and is made while the lock in the settings is missing or half written.
+// A snapshot has the definitions of all tools, including hidden ones. It can be made while the lock
+// of the settings is missing or incomplete.
 func TestSnapshotForALock(t *testing.T) {
 	dir := t.TempDir()
 	settings := file(t, filepath.Join(dir, "edge.yaml"), "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n"+
@@ -156,7 +159,7 @@ func TestSnapshotForALock(t *testing.T) {
 	}
 }
 
-// Mistakes in the command, files that are no snapshots, and backends that cannot be asked are errors.
+// Invalid arguments, files that are not snapshots, and unreachable backends are errors.
 func TestMistakes(t *testing.T) {
 	dir := t.TempDir()
 	bad := file(t, filepath.Join(dir, "bad.json"), `{"tool": []}`)
@@ -195,8 +198,9 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A snapshot of a set has what clients of its endpoint see: its members in its form, and the tools of the edge; with search also what is found there.
-// diff without NEW is of the set of the file.
+// A snapshot of a set has the lists of its endpoint: the set's members in its form, and the edge's
+// own tools. With search it also has the tools that are found there. diff without NEW compares the
+// set of the file.
 func TestSnapshotOfASet(t *testing.T) {
 	dir := t.TempDir()
 	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 3) + "'}]\nauth: {api-keys: keys.yaml}\n"
@@ -281,7 +285,8 @@ sets:
 	}
 }
 
-// sortedLines returns the sorted lines of a comparison, without those below each that quote what was and what is.
+// sortedLines returns the sorted lines of a comparison, without the lines that quote old and new
+// values.
 func sortedLines(text string) string {
 	lines := slices.Sorted(strings.Lines(text))
 	return strings.Join(slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "   ") }), "")

@@ -15,10 +15,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// statusTrouble is the exit status of mcpedge catalog diff if it could not compare, as that of diff(1).
+// statusTrouble is the exit status of mcpedge catalog diff after an error, as for diff(1).
 const statusTrouble = 2
 
-// difference is the error about changes that --fail names.
+// difference is the error for changes of a kind that --fail includes.
 type difference struct{ count int }
 
 func (d *difference) Error() string {
@@ -85,7 +85,7 @@ func diff(ctx context.Context, args []string, out, stderr io.Writer) error {
 	return nil
 }
 
-// endpoint names the part of the edge that a snapshot is of.
+// endpoint names the endpoint of a set in texts. Empty means the root.
 func endpoint(set string) string {
 	if set == "" {
 		return "the root"
@@ -93,7 +93,7 @@ func endpoint(set string) string {
 	return fmt.Sprintf("the set %q", set)
 }
 
-// report prints changes, and returns the number of those that are at least of a kind.
+// report prints changes. It returns the number of changes that are at least as serious as least.
 func report(changes []snapshot.Change, least snapshot.Kind, out io.Writer) (failed int) {
 	for _, c := range changes {
 		_, _ = fmt.Fprintf(out, "%-8s%s %s: %s\n", c.Kind, c.What, c.Name, c.Text)
@@ -110,13 +110,15 @@ func report(changes []snapshot.Change, least snapshot.Kind, out io.Writer) (fail
 	return failed
 }
 
-// takeSwitch takes a flag without a value out of arguments.
+// takeSwitch removes a flag without a value from the arguments. given reports whether it was
+// present.
 func takeSwitch(name string, args []string) (given bool, rest []string) {
 	is := func(arg string) bool { return arg == "--"+name || arg == "-"+name }
 	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
 }
 
-// leastOf returns the least serious kind of changes that fail. given are the values of --fail, usual is the kind without any.
+// leastOf returns the least serious kind that makes diff fail. given are the values of --fail.
+// usual is returned without them.
 func leastOf(given []string, usual snapshot.Kind) (snapshot.Kind, error) {
 	if len(given) == 0 {
 		return usual, nil
@@ -133,7 +135,7 @@ func leastOf(given []string, usual snapshot.Kind) (snapshot.Kind, error) {
 	return 0, fmt.Errorf("catalog: --fail %q: use breaks, changes, widens, words or never", last)
 }
 
-// read reads a file of mcpedge catalog snapshot.
+// read reads a file that mcpedge catalog snapshot has written.
 func read(file string) (*snapshot.Snapshot, error) {
 	raw, err := os.ReadFile(file) // #nosec G304 -- the user names the file
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// What a lock compares can be reviewed, although no caller sees it: with a policy that denies, and for a hidden tool.
+// The tools of a lock can be compared even if no caller sees them: under a policy that denies them,
+// and for a hidden tool.
 func TestDiffOfALock(t *testing.T) {
 	dir := t.TempDir()
 	backend := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 2) + "'}]\n"
@@ -54,7 +55,8 @@ func TestDiffOfALock(t *testing.T) {
 	}
 }
 
-// Definitions that differ are noted also if what callers see has changed, and a new tool of a file is one line.
+// Differing definitions are noted even if the lists of clients have changed, too. A new tool of a
+// file is one line.
 func TestDiffNotesTheLock(t *testing.T) {
 	dir := t.TempDir()
 	yaml := file(t, filepath.Join(dir, "edge.yaml"), "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n")
@@ -90,7 +92,7 @@ func written(t *testing.T, name string, s *snapshot.Snapshot) string {
 	return file(t, name, out.String())
 }
 
-// One tool alone is accepted into a lock: as the new snapshot has it, and nothing else.
+// accept replaces the definition of one tool in a lock by that of the new snapshot, and no other.
 func TestAccept(t *testing.T) {
 	dir := t.TempDir()
 	at := func(backend, tool, description string) lock.Definition {

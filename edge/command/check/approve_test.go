@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// TestCheckTellsOfBackendsWithoutApprovals: check notes each backend with identity: exchange to whose tools approvals may apply, and which.
+// TestCheckTellsOfBackendsWithoutApprovals: check notes each backend with identity: exchange that
+// has tools to which approvals may apply, with the approvals.
 func TestCheckTellsOfBackendsWithoutApprovals(t *testing.T) {
 	is, dir := issuer.Serve(t), t.TempDir()
 	secret := authority.File(t, filepath.Join(dir, "secret"), []byte("x"))

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// takeBudget removes --budget from the arguments of check and returns its value. 0 means that it is
-// absent. The last of several counts.
+// takeBudget removes --budget from the arguments of check and returns its last value. 0 means that
+// it is absent.
 func takeBudget(args []string) (budget int, rest []string, err error) {
 	const want = "a number of tokens above 0, as 8000"
 	values, rest, err := command.Take("check", "budget", want, args)
@@ -29,12 +29,13 @@ func takeBudget(args []string) (budget int, rest []string, err error) {
 	return budget, rest, nil
 }
 
-// checkBudget writes to out how much of a model's context each tool takes that the root lists or, where that serves nothing, each set. It
-// returns an error for each of these whose sum exceeds the budget.
+// checkBudget writes to out how many tokens of a model's context each listed tool takes, for the
+// root or, if the root serves nothing, for each set. It returns an error for each of these whose
+// sum exceeds the budget.
 func checkBudget(cfg *config.Config, preview *catalog.Preview, budget int, out io.Writer) error {
 	sets, err := cfg.OpenSets()
 	if err != nil {
-		return nil // Load has reported it.
+		return nil // reported by Load
 	}
 	name, served := cfg.RootSet()
 	names := []string{name}
@@ -50,8 +51,8 @@ func checkBudget(cfg *config.Config, preview *catalog.Preview, budget int, out i
 	return err
 }
 
-// printCosts writes to out how much of a model's context each tool takes. It returns an error if the
-// sum exceeds the budget. set is the name of a set; empty means that all is served.
+// printCosts writes to out how many tokens of a model's context each tool takes. It returns an
+// error if the sum exceeds the budget. set is the name of a set. Empty means the root.
 func printCosts(costs []catalog.ToolCost, set string, budget int, out io.Writer) error {
 	sum, at, of := 0, "", ""
 	if set != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
-// check makes its calls as the caller of a token or of an API key, and says how to name one where an anonymous caller has no value for a pin.
+// check makes its calls as the caller of --claims or --api-key. If an anonymous caller has no value
+// for a pinned argument, it suggests these flags.
 func TestCheckAsACaller(t *testing.T) {
 	dir := t.TempDir()
 	backend := capability.New("crm", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))

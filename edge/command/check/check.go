@@ -22,9 +22,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Run validates the settings, calls every RPC of each backend, and prints the served objects and
-// the violations of the contract to out, and help to stderr. Notes about the settings are last. It
-// returns flag.ErrHelp if help was requested.
+// Run validates the settings and calls every RPC of each backend. It prints the served objects, the
+// violations of the contract and, at the end, the notes about the settings to out, and help to
+// stderr. It returns flag.ErrHelp if help was requested.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	strict, args := takeSwitch("strict", args)
 	budget, args, err := takeBudget(args)
@@ -54,13 +54,14 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	return err
 }
 
-// takeSwitch takes a flag without a value out of the arguments of check.
+// takeSwitch removes a flag without a value from the arguments of check. given reports whether it
+// was present.
 func takeSwitch(name string, args []string) (given bool, rest []string) {
 	is := func(arg string) bool { return arg == "--"+name || arg == "-"+name }
 	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
 }
 
-// offline checks settings, and the files that they name. It opens no connection.
+// offline checks the settings and the files that they name. It opens no connection.
 func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 	files := errors.Join(app.CheckTLS(cfg, out), app.CheckAuthFiles(cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckDescriptors(ctx, cfg, out), app.CheckServiceMetadata(cfg))
 	printNotes(&cfg, out)
@@ -74,13 +75,14 @@ func offline(ctx context.Context, cfg config.Config, out io.Writer) error {
 	return cfg.NothingServed()
 }
 
-// run checks settings, their backends and, unless budget is 0, whether the tools are within it.
+// run checks the settings and their backends. Unless budget is 0, it also checks the tokens of the
+// tools.
 func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int, out io.Writer) error {
 	files, issuers := errors.Join(app.CheckTLS(cfg, out), app.CheckServiceMetadata(cfg)), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.ReportExternal(cfg, out)
 	app.ReportHooks(cfg, out)
 	printNotes(&cfg, out)
-	written := cfg // without the demo
+	written := cfg // the settings as they were read, without the demo
 	if cfg.Demo {
 		stop, err := demo.Add(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
@@ -91,7 +93,7 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	switch {
 	case len(cfg.Backends) > 0:
 	case cfg.Kubernetes != nil:
-		_, _ = fmt.Fprintln(out, "info    there is no backend but those that are found in Kubernetes, which are not looked at here")
+		_, _ = fmt.Fprintln(out, "info    all backends are discovered in Kubernetes: check does not read them")
 	case cfg.File == "":
 		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	default:
@@ -116,8 +118,8 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	return errors.Join(files, issuers, err)
 }
 
-// printNotes writes to out the notes on settings that can be determined without backends, including an edge's warnings at its start, and
-// what is only to be known of them.
+// printNotes writes to out the notes on the settings that need no backends. They include the
+// warnings of a starting edge, and facts that are not mistakes.
 func printNotes(cfg *config.Config, out io.Writer) {
 	var notes []string
 	for _, w := range app.Warnings(*cfg) {
@@ -131,8 +133,8 @@ func printNotes(cfg *config.Config, out io.Writer) {
 	}
 }
 
-// trialUsage describes check and its own flags, which command.Take takes, as package flag describes
-// the settings after it.
+// trialUsage is the help for check and for the flags that command.Take removes. Package flag prints
+// the help for the settings after it.
 const trialUsage = `mcpedge check [flags]
 
 Calls every RPC of the backends, up to 8 of them side by side, prints what they serve and what breaks the contract, and last what is to be
@@ -165,8 +167,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
 
 `
 
-// settingsOf reads the arguments of check. usage gets the help text. It returns flag.ErrHelp if
-// help was requested.
+// settingsOf parses the arguments of check. It writes the help to usage, and returns flag.ErrHelp
+// if help was requested.
 func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *prober.Trial, err error) {
 	trial = &prober.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
 	trial.Schemas, args = takeSwitch("schemas", args)
@@ -210,11 +212,11 @@ func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *probe
 	return cfg, trial, err
 }
 
-// pair is a name and JSON.
+// pair is a value of --call or --answer: a name and JSON.
 type pair struct{ name, json string }
 
 // takePairs removes a repeatable flag with a name and JSON, --call or --answer, from the arguments
-// of check, and returns its values in order.
+// of check. It returns the values in order.
 func takePairs(flag, want string, args []string) (pairs []pair, rest []string, err error) {
 	values, rest, err := command.Take("check", flag, want, args)
 	if err != nil {
@@ -230,8 +232,8 @@ func takePairs(flag, want string, args []string) (pairs []pair, rest []string, e
 	return pairs, rest, nil
 }
 
-// takeTimeout removes --timeout from the arguments of check and returns its value. 0 means that it
-// is absent. The last of several counts.
+// takeTimeout removes --timeout from the arguments of check and returns its last value. 0 means
+// that it is absent.
 func takeTimeout(args []string) (timeout time.Duration, rest []string, err error) {
 	const want = "a duration above 0, as 2m"
 	values, rest, err := command.Take("check", "timeout", want, args)

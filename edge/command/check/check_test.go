@@ -64,7 +64,7 @@ func TestCheckTellsOfPages(t *testing.T) {
 	}
 }
 
-// --offline opens no connection, and still finds what is wrong with the settings and their files.
+// --offline opens no connection, and finds mistakes in the settings and their files.
 func TestOffline(t *testing.T) {
 	dir := t.TempDir()
 	check := func(settings string, args ...string) (string, error) {
@@ -117,7 +117,8 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// --budget prints what tools cost, as they are shown, and is kept or not.
+// --budget prints the tokens of the tools in their listed form, and fails if they exceed the
+// budget.
 func TestBudget(t *testing.T) {
 	backend := commandtest.Tools(t, "m", 3)
 	file := t.TempDir() + "/edge.yaml"
@@ -149,8 +150,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// --budget is about what an endpoint lists: that of the root, also where it is a set with search, or each of the sets where the root serves
-// nothing.
+// --budget covers the lists of one endpoint: the root, even if the root is a set with search. If
+// the root serves nothing, it covers each set.
 func TestBudgetOfEndpoints(t *testing.T) {
 	backend := commandtest.Tools(t, "m", 40)
 	check := func(settings string, budget string) (string, error) {
@@ -234,7 +235,7 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 				"    - {backend: one, tool: 'm0*', hide: true}\n",
 			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name m000[01]", "note    catalog hides 3 of 3 tools from clients: m0000, m0001, m0002"}, []string{"catalog.tools[1]", "earlier backends", "list the same"},
 		},
-		{ // What is known of one does not depend on the others.
+		{ // Each backend is reported separately.
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\ncatalog: {tools: [{backend: one, tool: nix, hide: true}, {backend: two, tool: nix, hide: true}]}\n",
 			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name nix"}, []string{"catalog.tools[1]"},
 		},
@@ -256,8 +257,8 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 	}
 }
 
-// Hidden tools are not called, nor those that the catalog marks as dangerous; pinned arguments are sent for the caller of
-// --claims, and names, patterns and pins that can have no effect are noted.
+// Tools that are hidden, or that the catalog marks as dangerous, are not called. Pinned arguments
+// are sent for the caller of --claims. Names, patterns and pins without effect are noted.
 func TestCatalogIsTried(t *testing.T) {
 	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	var mu sync.Mutex
@@ -313,7 +314,8 @@ func TestCatalogIsTried(t *testing.T) {
 	}
 }
 
-// A change that a tool's schema does not allow is an error with file, line and entry.
+// An entry of the catalog that the tool's schema does not permit is an error with file, line and
+// entry.
 func TestImpossiblePinsNameTheirEntry(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	settings := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\ncatalog:\n  tools:\n    - {backend: one, tool: \"*\", title: T}\n" +
@@ -359,7 +361,7 @@ func TestCheckSettingsOfTrials(t *testing.T) {
 	}
 }
 
-// mcpedge check --help has the flags that are no settings, too.
+// mcpedge check --help also lists the flags that are not settings.
 func TestCheckHelp(t *testing.T) {
 	var usage strings.Builder
 	if _, _, err := settingsOf([]string{"--help"}, &usage); !errors.Is(err, flag.ErrHelp) {
@@ -423,7 +425,7 @@ func TestCheckTellsOfTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // who cannot be reached is waited for
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // bounds the wait for an unreachable server
 			defer cancel()
 			err := Run(ctx, []string{"--config", file("edge.yaml", []byte(c.yaml))}, &out, &out)
 			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
@@ -438,7 +440,7 @@ func TestCheckTellsOfTLS(t *testing.T) {
 	}
 }
 
-// mcpedge check says of each issuer whether its keys were read.
+// mcpedge check reports for each issuer whether its keys were read.
 func TestCheckReadsKeys(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
 	bad.Down(true)
@@ -464,7 +466,7 @@ func TestCheckReadsKeys(t *testing.T) {
 	}
 }
 
-// mcpedge check names API keys that have expired, and their scopes are none that a caller can have.
+// mcpedge check names expired API keys. Their scopes do not count as scopes that callers have.
 func TestCheckNamesExpiredKeys(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -498,7 +500,7 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 	}
 }
 
-// mcpedge check validates a file without backends, and reports that mcpedge would not serve with
+// mcpedge check validates a file without backends, and reports that mcpedge would refuse to serve
 // it.
 func TestCheckWithoutBackends(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
@@ -537,8 +539,8 @@ func TestCheckWithoutBackends(t *testing.T) {
 	}
 }
 
-// mcpedge check refuses a Redis with which an edge would not serve, or for which it would wait for
-// ever. It only notes one that is currently unavailable.
+// mcpedge check refuses a Redis that an edge would refuse, or would wait for without end. It only
+// notes an unavailable one.
 func TestCheckLooksAtRedis(t *testing.T) {
 	good, evicting, locked := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru"), redisserver.ForTest(t)
 	full, other := redisserver.ForTest(t, "--maxmemory", "1"), redisserver.ForTest(t)
@@ -674,11 +676,11 @@ func TestCheckTellsOfScopesThatNobodyHas(t *testing.T) {
 	}
 }
 
-// With --strict a note is a mistake: a rule that names no tool restricts nothing.
+// With --strict a note is an error: for example, a rule that matches no tool restricts nothing.
 func TestCheckStrictly(t *testing.T) {
-	for _, set := range os.Environ() { // Those that are no settings are notes, too.
+	for _, set := range os.Environ() { // variables that are not settings would be notes
 		if name, value, _ := strings.Cut(set, "="); strings.HasPrefix(name, "MCPEDGE_") {
-			t.Setenv(name, value) // restores it
+			t.Setenv(name, value) // restores the value after the test
 			_ = os.Unsetenv(name)
 		}
 	}
@@ -740,7 +742,7 @@ func TestCheckTellsNotesLast(t *testing.T) {
 	}
 }
 
-// A tool is called by the name or an alias that clients have for it, too.
+// --call accepts the tool's name and aliases as clients see them.
 func TestCheckCallsByTheNameOfClients(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	backends := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "', prefix: x_}]\n"
@@ -756,8 +758,8 @@ func TestCheckCallsByTheNameOfClients(t *testing.T) {
 	}
 }
 
-// Every warning of an edge at its start about its settings is a note, even if no backend can be
-// reached.
+// Every warning about settings that a starting edge logs is a note of check, even if no backend is
+// reachable.
 func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	dir := t.TempDir()
 	id := issuer.Serve(t)
@@ -800,8 +802,8 @@ func TestCheckTellsWhatServeWarnsOf(t *testing.T) {
 	}
 }
 
-// A backend needs uris if it serves resources, and a prefix if it serves tools or prompts, or if it
-// cannot be reached. A prefix must belong to one backend.
+// A backend needs uris if it serves resources. It needs a prefix if it serves tools or prompts, or
+// if it is unreachable. Each prefix must belong to one backend.
 func TestCheckTellsOfNamesThatAreUnclaimed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	tools, more := commandtest.Tools(t, "m", 1), commandtest.Tools(t, "n", 1)
@@ -830,7 +832,7 @@ func TestCheckTellsOfNamesThatAreUnclaimed(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := t.Context(), func() {}
-		if name == "not reached" { // who cannot be reached is waited for
+		if name == "not reached" { // bounds the wait for an unreachable backend
 			ctx, cancel = context.WithTimeout(ctx, 2*time.Second)
 		}
 		var out strings.Builder

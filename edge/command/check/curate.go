@@ -11,8 +11,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// curation returns what the catalog changes of the tools that are tried, for a caller. It returns nil
-// if there is no catalog.
+// curation returns a function that applies the settings' catalog to a backend's tool, for the
+// caller who. It returns nil without a catalog.
 func curation(cfg *config.Config, who *mcp.Principal) func(backend string, t *pb.Tool) prober.Curated {
 	o := cfg.Overlay()
 	if o == nil {

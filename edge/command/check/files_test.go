@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// fileKeys returns the keys of the settings that name input files, without the indexes of lists and
-// the keys of maps.
+// fileKeys returns the keys of the settings that name input files, without indexes of lists and
+// keys of maps.
 func fileKeys() (keys []string) {
 	var walk func(t reflect.Type, path string)
 	walk = func(t reflect.Type, path string) {
@@ -84,7 +84,7 @@ func TestOfflineReadsEveryFile(t *testing.T) {
 	missing := regexp.MustCompile(`absent\b.*no such file or directory`)
 	for _, key := range fileKeys() {
 		text, known := settings[key]
-		if key == "kubernetes.metadata.file" { // refused by its own check
+		if key == "kubernetes.metadata.file" { // its own check refuses it
 			continue
 		}
 		if !known {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// mcpedge check signs its calls for a backend that wants that, and says what is wrong with the key.
+// mcpedge check signs its calls for a backend with an identity, and reports an unusable key.
 func TestCheckSigns(t *testing.T) {
 	dir := t.TempDir()
 	key := authority.File(t, filepath.Join(dir, "identity.pem"), authority.New(t, "ca").Server(t).Key)

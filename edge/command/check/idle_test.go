@@ -9,8 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
-// An entry that restricts something and has a name which only clients see is a mistake, since the tool is served without the restriction;
-// another entry that matches nothing is a note, which --strict does not take, as a difference from the lock.
+// An entry that is meant to restrict a tool, but has a name that only clients see, is an error,
+// because the tool is served unrestricted. Any other entry without a match, and a difference from
+// the lock, is a note, which --strict makes an error.
 func TestEntriesThatRestrictNothing(t *testing.T) {
 	dir := t.TempDir()
 	settings := "backends: [{name: big, target: '" + commandtest.Tools(t, "m", 2) + "', prefix: cloud_}]\n"
@@ -44,11 +45,11 @@ func TestEntriesThatRestrictNothing(t *testing.T) {
 	}
 }
 
-// What is to be known, and is no mistake in any deployment, is no note: --strict takes it.
+// Information that is not a mistake is not a note: --strict accepts it.
 func TestStrictTakesInformation(t *testing.T) {
-	for _, v := range os.Environ() { // A run of all tests has variables of its own.
+	for _, v := range os.Environ() { // the environment of the tests may have settings
 		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(name, "MCPEDGE_") {
-			t.Setenv(name, value) // restores it afterwards
+			t.Setenv(name, value) // restores the value after the test
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// check says which tools differ from the lock, and what follows; a lock that cannot be used is an error, also with --offline.
+// check reports the tools that differ from the lock, and the effect. An unusable lock is an error,
+// even with --offline.
 func TestCheckReadsTheLock(t *testing.T) {
 	dir, backends := t.TempDir(), "backends: [{name: one, target: '"+commandtest.Tools(t, "m", 2)+"'}]\n"
 	check := func(mode, lock string, args ...string) (string, error) {

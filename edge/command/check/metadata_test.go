@@ -15,9 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// mcpedge check makes its calls as the caller of --claims, whom the backend gets in metadata and in
-// the Principal. Without one, or where the caller lacks it, calls come without, and it is noted
-// once.
+// mcpedge check makes its calls as the caller of --claims. The backend gets the caller in metadata
+// and in the Principal. If the caller or a claim is missing, calls have no metadata of it, and
+// check notes that once.
 func TestCheckTellsOfTheCaller(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
@@ -50,7 +50,7 @@ func TestCheckTellsOfTheCaller(t *testing.T) {
 			args = append(args, "--claims", claims)
 		}
 		var out strings.Builder
-		_ = Run(t.Context(), args, &out, &out) // there is no key to verify tokens with
+		_ = Run(t.Context(), args, &out, &out) // the error is expected: no key verifies tokens
 		if all := strings.Join(seen, ", "); !strings.Contains(all, want.tool) || !strings.Contains(all, want.call) || strings.Contains(all, "acme") != strings.Contains(claims, "acme") {
 			t.Errorf("%s: the backend saw %s", claims, all)
 		}

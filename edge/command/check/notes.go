@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// notes writes lines, each complete in one call, and delays the notes about settings. Notes about a
-// backend are indented.
+// notes writes lines and keeps the notes about the settings until conclude. Each Write must have
+// complete lines. Notes about a backend are indented, and written at once.
 type notes struct {
 	to   io.Writer
 	held []string
@@ -30,7 +30,8 @@ func (n *notes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// conclude writes the notes, each with its place in the file if it has one there.
+// conclude writes the notes about the settings. placeOf returns the place of a note in the settings
+// file, or an empty text.
 func (n *notes) conclude(placeOf func(note string) string) {
 	for _, text := range n.held {
 		if place := placeOf(text); place != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
-// TestCheckReadsFilesOfOwners: check fails for a file of an owner that cannot be used, with its place, and
-// for one that is not there, also with --offline.
+// TestCheckReadsFilesOfOwners: check fails for an owner's file that is missing or cannot be used,
+// and names its place, even with --offline.
 func TestCheckReadsFilesOfOwners(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -56,8 +56,9 @@ func TestCheckReadsFilesOfOwners(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheEntryOfTheOwner: an impossible change of an argument is reported with the file, the line and the entry that asks for it,
-// each by itself; what the platform sets, an owner cannot change, which is a note.
+// TestCheckNamesTheEntryOfTheOwner: each impossible change of an argument is reported with the
+// file, the line and the entry. An owner's change of a value that the platform sets has no effect,
+// and is a note.
 func TestCheckNamesTheEntryOfTheOwner(t *testing.T) {
 	dir := t.TempDir()
 	backend := capability.New("crm", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
-// The whole file of settings in the README passes the check without a note.
+// The complete settings file in the README passes the check without a note.
 func TestSettingsOfTheReadmeAreClean(t *testing.T) {
 	page, err := os.ReadFile("../../../README.md")
 	if err != nil {
@@ -20,9 +20,9 @@ func TestSettingsOfTheReadmeAreClean(t *testing.T) {
 	if !found || !ends {
 		t.Fatal("README.md has no file edge.yaml that begins with the address 0.0.0.0:8443")
 	}
-	for _, variable := range os.Environ() { // those of tests are no settings
+	for _, variable := range os.Environ() { // the environment of the tests may have settings
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "MCPEDGE_") {
-			t.Setenv(name, value) // puts it back afterwards
+			t.Setenv(name, value) // restores the value after the test
 			_ = os.Unsetenv(name)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCheckTellsOfRoles: check notes the roles that conditions name and no API key has, if keys are
-// the only credentials, and the roles of keys that no condition names.
+// TestCheckTellsOfRoles: check notes the roles in conditions that no API key has, if keys are the
+// only credentials. It also notes the roles of keys that no condition names.
 func TestCheckTellsOfRoles(t *testing.T) {
 	rule := func(when string) string {
 		return "policy: {default: deny, rules: [{name: r, when: '" + when + "', then: allow}]}\n"

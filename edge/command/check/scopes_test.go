@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
-// mcpedge check compares the scopes in the settings with the published ones and with those of API
+// mcpedge check compares the scopes in the settings with the scopes of the metadata and of API
 // keys.
 func TestCheckTellsOfMistypedScopes(t *testing.T) {
 	is := issuer.Serve(t)
@@ -27,7 +27,7 @@ func TestCheckTellsOfMistypedScopes(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		auth, rest, keys string
-		want             []string // all lines about scopes
+		want             []string // every line about scopes
 	}{
 		"well": {issuers + supported, "admin: {auth: {scope: mcp:operate}}\npolicy: {default: allow, hierarchy: {'mcp:all': [mcp:write]}, scopes: [{tools: [x], need: [mcp:write]}, {need: [mcp:read]}], " +
 			`rules: [{name: w, when: '"mcp:write" in principal.scopes', then: allow}]}` + "\n", "mcp:operate", nil},

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// Tools serves a number of tools until the test ends, and returns the address.
+// Tools serves a backend with n tools until the test ends, and returns its address. The tools are
+// called name0000, name0001, …
 func Tools(t testing.TB, name string, n int) string {
 	t.Helper()
 	s := capability.New(name, "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
@@ -21,7 +22,7 @@ func Tools(t testing.TB, name string, n int) string {
 	return Serve(t, s)
 }
 
-// Serve serves a backend until the test ends, and returns where.
+// Serve serves a backend until the test ends, and returns its address.
 func Serve(t testing.TB, s *capability.Server) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

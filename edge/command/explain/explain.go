@@ -40,8 +40,8 @@ not part of the answer: what is allowed is refused when a quota is used up.
 
 `
 
-// Run prints to out the policy's decisions for the claims of a token, and their rules, and help to
-// stderr. args are those after policy. It returns flag.ErrHelp if help was requested.
+// Run prints the policy's decisions for the claims of a token, with their rules, to out, and help
+// to stderr. args are the arguments after policy. It returns flag.ErrHelp if help was requested.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	asked := len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0])
 	switch {
@@ -61,7 +61,7 @@ func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if args = rest; len(values) > 0 { // The last one counts.
+		if args = rest; len(values) > 0 { // the last value is used
 			*own.value = values[len(values)-1]
 		}
 	}

@@ -153,7 +153,7 @@ func TestExplainPolicy(t *testing.T) {
 	}
 }
 
-// The help lists the command's own flags, and then those that are settings.
+// The help lists the command's own flags first, and then the settings.
 func TestExplainHelp(t *testing.T) {
 	for _, args := range [][]string{{"explain", "--help"}, {"explain", "--claims", "x", "-h"}, {"--help"}} {
 		var out, help bytes.Buffer
@@ -171,8 +171,7 @@ func TestExplainHelp(t *testing.T) {
 	}
 }
 
-// Both commands report that a policy server is configured, and the consequence of its failure.
-// Neither calls it.
+// check and explain report the policy server and the effect of its failure. Neither calls it.
 func TestPolicyServerIsNamed(t *testing.T) {
 	pdp := authorizer.Serve(t)
 	pdp.By(authorizer.Deny("never"))
@@ -198,7 +197,7 @@ func TestPolicyServerIsNamed(t *testing.T) {
 	}
 }
 
-// Where another spelling of a URI decides, the explanation has it.
+// If a rule matches another spelling of a URI, the explanation shows that spelling.
 func TestExplainNamesTheSpelling(t *testing.T) {
 	s := capability.New("menus", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	capability.AddResource(s, &capability.Resource{Uri: "doc://a%20b", Name: "menu"}, func(context.Context, *capability.Call, string) (string, error) { return "", nil })

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 )
 
-// locked writes settings with a policy, which end with more, and the files that they name, and
-// explains the policy.
+// locked writes settings with a policy and the files that they name. more is appended to the
+// settings. It returns a function that explains the policy.
 func locked(t *testing.T, more string) func(args ...string) (string, error) {
 	t.Helper()
 	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
@@ -50,8 +50,8 @@ func locked(t *testing.T, more string) func(args ...string) (string, error) {
 
 const withAuth = "auth: {api-keys: DIR/keys.yaml, issuers: [{issuer: 'https://id.example.com', jwks: DIR/jwks.json}]}\n"
 
-// TestRefusedCallers: the explanation for a caller that the edge would refuse has a note about
-// that.
+// TestRefusedCallers: the explanation for a caller that the edge would refuse has a note that says
+// so.
 func TestRefusedCallers(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings string
@@ -83,14 +83,14 @@ func TestRefusedCallers(t *testing.T) {
 					t.Errorf("%q is not in\n%s", want, out)
 				}
 			}
-			if notes := strings.Count(out, "note    ") - 1; (notes == 0) != (c.want == nil) { // one is of the backend ops
+			if notes := strings.Count(out, "note    ") - 1; (notes == 0) != (c.want == nil) { // without the note about the backend ops
 				t.Errorf("there are %d notes about the caller:\n%s", notes, out)
 			}
 		})
 	}
 }
 
-// TestMissingBackendIsNamed: a backend that cannot be asked is named, with the reason.
+// TestMissingBackendIsNamed: an unreachable backend is named, with the reason.
 func TestMissingBackendIsNamed(t *testing.T) {
 	explain := locked(t, "")
 	const want = `the backend "ops" could not be asked for its lists`
@@ -106,7 +106,7 @@ func TestMissingBackendIsNamed(t *testing.T) {
 	}
 }
 
-// TestPromptAndResource: one prompt, resource, template or URI of a template is explained.
+// TestPromptAndResource explains one prompt, one resource, one template and one URI of a template.
 func TestPromptAndResource(t *testing.T) {
 	explain := locked(t, "")
 	for name, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestPromptAndResource(t *testing.T) {
 	}
 }
 
-// TestQuotasAreNamed: where there are quotas, a note says that they are not part of the answer.
+// TestQuotasAreNamed: with quotas, a note says that the explanation does not include them.
 func TestQuotasAreNamed(t *testing.T) {
 	out, err := locked(t, "quotas: [{name: few, per: principal, rate: 1/1h}]\n")("--claims", "{}", "--tool", "go")
 	if err != nil || !strings.Contains(out, "note    quotas are not part of this") {
@@ -145,7 +145,8 @@ func TestQuotasAreNamed(t *testing.T) {
 	}
 }
 
-// A tool that the catalog hides is named as such, and is not among everything.
+// A tool that the catalog hides is reported as hidden if it is named, and is not in the explanation
+// of all tools.
 func TestHiddenToolIsExplained(t *testing.T) {
 	explain := locked(t, "catalog: {tools: [{backend: one, tool: go, hide: true}]}\n")
 	if _, err := explain("--claims", "{}", "--tool", "go"); err == nil || !strings.Contains(err.Error(), `catalog hides "go": it is unknown to every caller`) {
@@ -156,7 +157,7 @@ func TestHiddenToolIsExplained(t *testing.T) {
 	}
 }
 
-// A renamed tool is explained by its canonical name, by the one that clients see and by an alias.
+// A renamed tool can be named by its canonical name, by the name that clients see, or by an alias.
 func TestRenamedToolIsExplained(t *testing.T) {
 	explain := locked(t, "catalog: {tools: [{backend: one, tool: go, name: walk, aliases: [run]}]}\n")
 	for _, name := range []string{"go", "walk", "run"} {
@@ -166,8 +167,8 @@ func TestRenamedToolIsExplained(t *testing.T) {
 	}
 }
 
-// Rules decide on the arguments that the backend receives: pinned values and defaults of the catalog
-// are part of them, and the pins are named.
+// Rules are evaluated with the arguments that the backend receives, including pinned values and
+// defaults of the catalog. The pinned arguments are named.
 func TestPinnedArgumentsAreExplained(t *testing.T) {
 	for arguments, cases := range map[string]map[string]string{
 		"{name: {from: principal.claims.who}}": {
@@ -209,7 +210,7 @@ func TestPinnedArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// A URI or template that the catalog hides is named as such.
+// A URI or template that the catalog hides is reported as hidden.
 func TestHiddenResourceIsExplained(t *testing.T) {
 	explain := locked(t, "catalog: {resources: [{backend: one, resource: 'doc://of/{day}', hide: true}]}\n")
 	for _, uri := range []string{"doc://of/{day}", "doc://of/monday"} {
@@ -222,8 +223,8 @@ func TestHiddenResourceIsExplained(t *testing.T) {
 	}
 }
 
-// If a rule uses arguments, the caller's missing scopes are named, too. No flag that was given is
-// suggested.
+// If a rule uses arguments, the explanation also names the scopes that the caller lacks. It
+// suggests only flags that were not given.
 func TestExplainNamesScopesBesideArguments(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -254,7 +255,7 @@ func TestExplainNamesScopesBesideArguments(t *testing.T) {
 	}
 }
 
-// The stages of a call that the settings have are printed in their order, for one tool.
+// For one tool, the stages of a call that the settings enable are printed in their order.
 func TestOrderIsExplained(t *testing.T) {
 	for more, want := range map[string]string{
 		"": "order   names and what is hidden, rules and scopes, headers that mirror arguments, the schema of the tool: the first that refuses a call ends it\n",

@@ -13,7 +13,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// explained explains a policy that allows everything but the tool m0001, which it hides, of a backend with the tools m0000 to m0003.
+// explained explains a policy that hides the tool m0001 and allows everything else. The backend has
+// the tools m0000 to m0003.
 func explained(t *testing.T, settings string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,8 @@ func explained(t *testing.T, settings string, args ...string) string {
 	return out.String()
 }
 
-// In a set with search, a tool is listed, found by find_tools, or neither.
+// The explanation of a tool in a set with search says whether it is listed, found by find_tools, or
+// neither.
 func TestSearchedToolsAreExplained(t *testing.T) {
 	set := "sets: {team: {include: {backends: [one]}, search: on, listed: {tools: [m0002]}}}\nroot: team\n"
 	for _, args := range [][]string{nil, {"--set", "team"}} {
@@ -61,7 +63,8 @@ func TestSearchedToolsAreExplained(t *testing.T) {
 	}
 }
 
-// A tool that no caller sees is explained with what hides it, by its own name or the one that the catalog gives it.
+// The explanation of a tool that no caller sees says what hides it. The tool can be named by its
+// own name or by that of the catalog.
 func TestHiddenToolsAreExplained(t *testing.T) {
 	const block, rest = "catalog-lock: {file: catalog.json, on-difference: block}\n", ": it is unknown to every caller, and no rule decides on it"
 	for name, c := range map[string]struct{ settings, tool, want string }{

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// greet prints the endpoint and first steps if only the demo is served, and the URL of the page of
-// calls if Dev is set. It suggests nothing that requires credentials which the reader may not have.
+// greet prints the endpoint and the first steps if only the demo is served, and the URL of the page
+// of calls if Dev is set. It suggests only steps for which the reader has the credentials.
 func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
 	here := onThisMachine(endpoint)
 	switch {
@@ -26,8 +26,8 @@ func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
 	}
 }
 
-// onThisMachine returns the endpoint's URL for clients on this machine: all interfaces become
-// localhost.
+// onThisMachine returns the endpoint's URL for clients on this machine. It replaces an unspecified
+// address by localhost.
 func onThisMachine(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -39,7 +39,7 @@ func onThisMachine(endpoint string) string {
 	return u.String()
 }
 
-// banner is what the others begin with.
+// banner is the beginning of openBanner and lockedBanner.
 const banner = `
 MCP Edge is serving the bundled demo (tools, resources, prompts) at
 
@@ -57,7 +57,7 @@ or look around with the MCP Inspector:
 
 `
 
-const lockedBanner = `It wants to know who calls. A client that has OAuth logs its user in at the issuer, if that is an authorization server:
+const lockedBanner = `It requires authentication. A client with OAuth logs its user in at the issuer, if that is an authorization server:
 
     {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
 
@@ -67,7 +67,7 @@ With an access token or an API key in a file, call a tool:
 
 `
 
-// devBanner is where a developer sees what the edge does.
+// devBanner has the URL of the page of calls.
 const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
 
     %s://%s/dev

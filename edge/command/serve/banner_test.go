@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// The banner suggests commands that work: with credentials if they are needed, and the page of
-// calls if a browser may see it.
+// The banner suggests commands that work: with credentials if they are required. It names the page
+// of calls if a browser may open it.
 func TestBanner(t *testing.T) {
 	const token, page = "--token-file", "http://127.0.0.1:9090/dev"
 	open := &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{config.OpenDev}}
@@ -45,7 +45,7 @@ func TestBanner(t *testing.T) {
 	}
 }
 
-// The command of the banner calls a tool that there is.
+// The command in the banner calls an existing tool.
 func TestBannerCommand(t *testing.T) {
 	cfg := harness.Config()
 	stop, err := demo.Add(t.Context(), &cfg, nil)

@@ -8,10 +8,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// inJSON reports whether stderr has only lines of JSON.
+// inJSON reports whether the log on stderr is in JSON, so that stderr must have no other lines.
 func inJSON(cfg *config.Config) bool { return cfg.Log.Format == "json" }
 
-// unstarted logs why an edge cannot start, if the log is JSON. Otherwise main prints the error.
+// unstarted logs the error of an edge that cannot start, if the log is JSON. Otherwise main prints
+// the error.
 func unstarted(cfg *config.Config, err error) error {
 	if err == nil || !inJSON(cfg) || errors.Is(err, flag.ErrHelp) {
 		return err
@@ -21,7 +22,7 @@ func unstarted(cfg *config.Config, err error) error {
 	return &command.Reported{Err: err}
 }
 
-// stopped marks the error that an edge has logged at its end as reported, if the log is JSON.
+// stopped marks an error that the edge has logged as Reported, if the log is JSON.
 func stopped(cfg *config.Config, err error) error {
 	if err == nil || !inJSON(cfg) {
 		return err

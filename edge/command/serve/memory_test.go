@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// The operator's GOGC has the last word.
+// SetGCPercent does not override the operator's GOGC.
 func TestSetGCPercent(t *testing.T) {
 	const theirs = 150
 	was := debug.SetGCPercent(theirs)
@@ -52,7 +52,7 @@ func TestLimitMemory(t *testing.T) {
 		{"GOMEMLIMIT=off", "off", 0, math.MaxInt64, there},
 	} {
 		t.Setenv("GOMEMLIMIT", c.operator)
-		at := int64(math.MaxInt64) // what the runtime reads from GOMEMLIMIT when the process starts
+		at := int64(math.MaxInt64) // the limit that the runtime reads from GOMEMLIMIT when the process starts
 		if c.operator == "1GiB" {
 			at = operators
 		}

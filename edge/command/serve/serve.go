@@ -1,4 +1,4 @@
-// Package serve is the commands that serve MCP: mcpedge serve, over HTTP, and mcpedge stdio.
+// Package serve has the commands that serve MCP: mcpedge serve, over HTTP, and mcpedge stdio.
 package serve
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// HTTP serves over HTTP until ctx ends. It returns flag.ErrHelp when help was asked for.
+// HTTP serves over HTTP until ctx ends. It returns flag.ErrHelp if help was requested.
 func HTTP(ctx context.Context, args []string) error {
 	cfg, err := config.Load("serve", args, os.LookupEnv, os.Stderr)
 	if err != nil {
@@ -34,15 +34,15 @@ func HTTP(ctx context.Context, args []string) error {
 	}))
 }
 
-// assemble wires an edge, in front of the bundled backends if the settings have no backends or set
-// demo. stop ends the bundled backends, and is called once the edge has ended. On SIGHUP the edge
-// rereads its settings file.
+// assemble creates an edge. The edge serves the bundled backends if the settings have no backends
+// or set demo. stop stops the bundled backends; call it after the edge has ended. On SIGHUP the
+// edge rereads its settings file.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
 	if err := cfg.NothingServed(); err != nil {
 		return nil, nil, err
 	}
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
+	signal.Notify(hangups, syscall.SIGHUP) // from now on, SIGHUP does not end the process
 	redaction, err := app.Redaction(cfg)
 	if err != nil {
 		return nil, nil, err
