@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestBreakerTrial: while one question tries the server, those that were admitted before the breaker opened have no effect, however they
-// end.
+// TestBreakerTrial: while one RPC tries the server, RPCs that began before the breaker opened do
+// not affect the breaker, whatever their results are.
 func TestBreakerTrial(t *testing.T) {
 	unanswered := status.Error(codes.Unavailable, "down")
 	for _, late := range []error{nil, unanswered, errAbandoned} {

@@ -1,9 +1,9 @@
 package hook
 
-// Chain has hooks in the order in which they are asked. It does not change. A nil Chain has none.
+// Chain is a list of hooks in the order of their RPCs. It is immutable. A nil Chain is empty.
 type Chain struct{ hooks []*Hook }
 
-// NewChain returns the chain of hooks; nil if there are none.
+// NewChain returns the chain of hooks, or nil without hooks.
 func NewChain(hooks []*Hook) *Chain {
 	if len(hooks) == 0 {
 		return nil
@@ -19,7 +19,8 @@ func (c *Chain) Hooks() []*Hook {
 	return c.hooks
 }
 
-// Acquire keeps the connections of the hooks open until Release. It returns false if one is closed: the chain was replaced.
+// Acquire keeps the connections of the hooks open until Release. It returns false if one is closed,
+// because the chain was replaced.
 func (c *Chain) Acquire() bool {
 	for i, h := range c.Hooks() {
 		if !h.conn.Acquire() {
@@ -32,7 +33,7 @@ func (c *Chain) Acquire() bool {
 	return true
 }
 
-// Release ends one Acquire that returned true.
+// Release undoes one Acquire that returned true.
 func (c *Chain) Release() {
 	for _, h := range c.Hooks() {
 		h.conn.Release()

@@ -6,55 +6,57 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Outcome is how a question ended.
+// Outcome is the result of consulting a hook.
 type Outcome byte
 
 // The outcomes.
 const (
-	// Passed by the hook.
+	// Passed means that the hook accepted the message unchanged.
 	Passed Outcome = iota
-	// Replaced by the hook.
+	// Replaced means that the hook returned a replacement.
 	Replaced
-	// Denied by the hook.
+	// Denied means that the hook denied the message.
 	Denied
-	// Failed means that the hook did not answer in time, or with something that cannot be used.
+	// Failed means that the hook did not respond in time, or that its response cannot be used.
 	Failed
-	// Busy means that it was not asked, because Options.Concurrency questions were waiting.
+	// Busy means that no RPC was made, because Options.Concurrency others had no response yet.
 	Busy
-	// Broken means that it was not asked, because its breaker is open.
+	// Broken means that no RPC was made, because the breaker is open.
 	Broken
 )
 
-// String returns the outcome as metrics and the audit name it.
+// String returns the name of the outcome in metrics and the audit.
 func (o Outcome) String() string {
 	return [...]string{"pass", "replace", "deny", "failed", "busy", "open"}[o]
 }
 
-// Failure reports whether the hook has not decided.
+// Failure reports whether the hook gave no usable verdict.
 func (o Outcome) Failure() bool { return o >= Failed }
 
-// Decision is what one hook decided at one point.
+// Decision is the decision of one hook at one point.
 type Decision struct {
-	// Name of the hook, and the point.
+	// Name is the name of the hook, On the point.
 	Name string
 	On   Point
-	// Outcome is as the hook gave it.
+	// Outcome is the hook's outcome, whether it has an effect or not.
 	Outcome Outcome
-	// Reason of a denial, as the hook gave it: at most MaxReason characters without controls, or empty. With Outcome.Failure, what was
-	// wrong, which may name the server: it is for operators.
+	// Reason is the hook's reason for a denial, at most MaxReason characters without control
+	// characters; it may be empty. If Outcome.Failure is true, it is the error, which is for
+	// operators because it may name the server.
 	Reason string
-	// Would means that the outcome had no effect: the hook has Options.Audit.
+	// Would means that the outcome has no effect, because of Options.Audit.
 	Would bool
-	// Open means that a failure had no effect: the hook has Options.Open.
+	// Open means that a failure has no effect, because of Options.Open.
 	Open bool
 }
 
-// Refuses reports whether the request, or its result, ends with the decision.
+// Refuses reports whether the decision refuses the request or its result.
 func (d *Decision) Refuses() bool {
 	return !d.Would && (d.Outcome == Denied || d.Outcome.Failure() && !d.Open)
 }
 
-// Trial returns what the hook would have done if it were not for Options.Audit: deny, replace, or empty for nothing.
+// Trial returns the effect that a decision with Would would have had: deny, replace, or empty for
+// none.
 func (d *Decision) Trial() string {
 	switch {
 	case !d.Would:
@@ -66,7 +68,7 @@ func (d *Decision) Trial() string {
 	return ""
 }
 
-// clip returns a text of a server without controls, of at most MaxReason characters.
+// clip returns the first MaxReason characters of a server's text, without control characters.
 func clip(text string) string {
 	var b strings.Builder
 	n := 0

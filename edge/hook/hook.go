@@ -26,14 +26,15 @@ type Hook struct {
 	conn   *grpcconn.Conn
 	server hookv1.HookServiceClient
 	slots  chan struct{}
-	// breaker spares a server that does not answer, and the requests that would wait for it.
+	// breaker stops RPCs to a server that does not respond, so that requests do not wait for it.
 	breaker *gobreaker.TwoStepCircuitBreaker[any]
 	log     *slog.Logger
-	// outage decides which failures are logged: what clients send may make a hook fail.
+	// outage decides which failures are logged, because clients can send messages that make a hook
+	// fail.
 	outage grpcconn.Outage
 }
 
-// New returns a Hook, which connects when it is first used. The caller closes it.
+// New returns a Hook. It connects at its first use. The caller must close it.
 func New(o Options) (*Hook, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -60,16 +61,17 @@ func New(o Options) (*Hook, error) {
 // Name returns the name of the hook.
 func (h *Hook) Name() string { return h.o.Name }
 
-// Claims returns the names of the claims of the caller that the hook gets.
+// Claims returns the names of the caller's claims that the hook gets.
 func (h *Hook) Claims() []string { return h.o.Claims }
 
 // IsAudit reports whether the verdicts of the hook are ignored.
 func (h *Hook) IsAudit() bool { return h.o.Audit }
 
-// On reports whether the hook is asked at a point.
+// On reports whether the hook is consulted at a point.
 func (h *Hook) On(p Point) bool { return slices.Contains(h.o.On, p) }
 
-// Matches reports whether the hook is asked about a request. A condition that cannot be evaluated matches.
+// Matches reports whether the hook is consulted about a request. A condition that cannot be
+// evaluated matches.
 func (h *Hook) Matches(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool {
 	if h.o.Match == nil {
 		return true
@@ -78,17 +80,19 @@ func (h *Hook) Matches(who *mcp.Principal, t *policy.Target, args policy.Argumen
 	return is || err != nil
 }
 
-// Start connects, so that the first question need not.
+// Start connects in advance, so that the first RPC does not wait for the connection.
 func (h *Hook) Start() { h.conn.Start() }
 
-// Close closes the connection once no Chain that was acquired uses the hook any more. It does not wait for them.
+// Close closes the connection once no acquired Chain uses the hook any more. It does not wait for
+// that.
 func (h *Hook) Close() { h.conn.Close() }
 
-// Limit returns the largest response to a message of n bytes, at most most bytes.
+// Limit returns the maximum size of the response to a message of n bytes. It is at most most.
 func Limit(n, most int) int { return min(2*n+spare, most) }
 
-// CheckRequest asks the hook about a request or, with Answers, about these. most bounds the response, in bytes. accept returns why a
-// replacement cannot be used; nil means that it can. It is called at most once. The error is a *mcp.Error: ctx ended.
+// CheckRequest consults the hook about a request or, if req has Answers, about the answers of a
+// client. most bounds the response, in bytes. accept is called at most once, and returns an error
+// if a replacement cannot be used. CheckRequest returns a *mcp.Error if ctx ended.
 func (h *Hook) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest, most int, accept func(*hookv1.RequestReplacement) error) (Decision, error) {
 	on := Request
 	if len(req.GetAnswers()) > 0 {
@@ -111,7 +115,7 @@ func (h *Hook) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest
 	})
 }
 
-// CheckResult is CheckRequest for what a backend has returned.
+// CheckResult consults the hook about the result of a backend. It is otherwise like CheckRequest.
 func (h *Hook) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest, most int, accept func(*hookv1.Outcome) error) (Decision, error) {
 	return h.ask(ctx, Result, func(ctx context.Context) (Outcome, string, error) {
 		resp, err := h.server.CheckResult(ctx, req, grpc.MaxCallRecvMsgSize(Limit(proto.Size(req), most)))
@@ -132,7 +136,7 @@ func (h *Hook) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest, 
 
 var errNoVerdict = errors.New("its response has no verdict: set pass, replace or deny")
 
-// ask asks a question within the bounds of the hook, and counts how it ended.
+// ask makes an RPC within the bounds of the hook, and counts its outcome.
 func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Decision, error) {
 	d := Decision{Name: h.o.Name, On: on, Would: h.o.Audit, Open: h.o.Open}
 	var err error
@@ -151,13 +155,14 @@ func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context)
 	return d, nil
 }
 
-// bounded asks a question if there is a place, and the breaker admits it. A question about a list waits for a place.
+// bounded makes an RPC if the concurrency and the breaker permit it. An RPC about a list waits for
+// the concurrency.
 func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
 	select {
 	case h.slots <- struct{}{}:
 	default:
 		if on != List {
-			return Busy, "", fmt.Errorf("%d questions wait for its answer, the limit by hooks[].concurrency", h.o.Concurrency)
+			return Busy, "", fmt.Errorf("%d RPCs wait for its response, the limit by hooks[].concurrency", h.o.Concurrency)
 		}
 		select {
 		case h.slots <- struct{}{}:
@@ -168,12 +173,12 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 	defer func() { <-h.slots }()
 	ended, err := h.breaker.Allow()
 	if err != nil {
-		return Broken, "", fmt.Errorf("it did not answer %d times in a row, and is not asked for %s", maxFailures, h.o.Pause)
+		return Broken, "", fmt.Errorf("it did not respond to %d consecutive RPCs: it gets no other for %s", maxFailures, h.o.Pause)
 	}
-	end := errAbandoned // of a question that panics
+	end := errAbandoned // the outcome if question panics
 	defer func() { ended(end) }()
 	if h.breaker.State() == gobreaker.StateHalfOpen {
-		ctx = context.WithoutCancel(ctx) // Callers that leave, one after another, would keep the breaker from closing.
+		ctx = context.WithoutCancel(ctx) // A cancelled trial has no result. Callers that leave in turns would keep the breaker open.
 	}
 	asked, cancel := context.WithTimeout(ctx, h.o.Timeout)
 	defer cancel()
@@ -181,7 +186,7 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 	switch {
 	case err == nil:
 		if h.outage.Answered() {
-			h.log.Info("the hook can be used again")
+			h.log.Info("the hook has recovered")
 		}
 	case ctx.Err() != nil:
 		return Failed, "", err
@@ -194,12 +199,12 @@ func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Cont
 	return outcome, reason, nil
 }
 
-// errAbandoned is how a question ends whose caller left, or which panicked: it says nothing about the server.
+// errAbandoned is the outcome of an RPC whose caller left or that panicked. The breaker ignores it.
 var errAbandoned = errors.New("abandoned")
 
-// newBreaker returns a breaker that maxFailures unanswered questions in a row open, for a pause. After it, one question tries the server. Any
-// answer is one, also a status, or a verdict that cannot be used: the sender of a request may be able to provoke these, and must not decide
-// what happens to others.
+// newBreaker returns a breaker that opens after maxFailures consecutive RPCs without a response.
+// After the pause, one RPC tries the server. Any response counts as one, even an error status or an
+// unusable verdict: a client may be able to provoke these, and must not affect other clients.
 func newBreaker(pause time.Duration) *gobreaker.TwoStepCircuitBreaker[any] {
 	return gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Timeout:      pause,
@@ -209,13 +214,13 @@ func newBreaker(pause time.Duration) *gobreaker.TwoStepCircuitBreaker[any] {
 	})
 }
 
-// isUnanswered reports whether the error of a question means that the server did not answer it.
+// isUnanswered reports whether the error of an RPC means that the server did not respond.
 func isUnanswered(err error) bool {
 	st, ok := status.FromError(err)
 	return ok && (st.Code() == codes.Unavailable || st.Code() == codes.DeadlineExceeded || st.Code() == codes.Canceled)
 }
 
-// Skip returns the decision on a question that is not asked, for a reason, with the outcome Busy.
+// Skip returns a decision without an RPC, with the outcome Busy and a reason.
 func (h *Hook) Skip(ctx context.Context, on Point, why string) Decision {
 	d := Decision{Name: h.o.Name, On: on, Outcome: Busy, Reason: clip(why), Would: h.o.Audit, Open: h.o.Open}
 	h.observe(ctx, &d, -1)
@@ -228,7 +233,7 @@ func (h *Hook) observe(ctx context.Context, d *Decision, took time.Duration) {
 	}
 }
 
-// logFailed logs a failure.
+// logFailed logs a failure and its effect.
 func (h *Hook) logFailed(err error) {
 	var follows string
 	switch {
@@ -239,8 +244,8 @@ func (h *Hook) logFailed(err error) {
 	default:
 		follows = "denied, as its setting on-failure says"
 	}
-	h.log.Error("the hook cannot be used: until it can, what it would check is "+follows, "timeout", h.o.Timeout, "error", err)
+	h.log.Error("the hook failed: until it recovers, the messages that it would check are "+follows, "timeout", h.o.Timeout, "error", err)
 }
 
-// IsOpen reports whether the breaker is open, or one question tries the server.
+// IsOpen reports whether the breaker is open or half-open.
 func (h *Hook) IsOpen() bool { return h.breaker.State() != gobreaker.StateClosed }

@@ -50,8 +50,9 @@ func broken(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestR
 	return nil, status.Error(codes.Unavailable, "broken")
 }
 
-// TestAnsweredIsNotBroken: what the sender of a request may provoke does not open the breaker for others, and is not logged each time: a status
-// for the message, an unusable replacement, and a response that is too large.
+// TestAnsweredIsNotBroken: failures that a client may provoke do not open the breaker for others,
+// and are not all logged: an error status, an unusable replacement, and a response that is too
+// large.
 func TestAnsweredIsNotBroken(t *testing.T) {
 	for what, answer := range map[string]hookserver.Request{
 		"status": func(context.Context, *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
@@ -81,7 +82,8 @@ func TestAnsweredIsNotBroken(t *testing.T) {
 	}
 }
 
-// TestBreaker: five failures in a row open it, one question tries it after the pause, and an answer closes it.
+// TestBreaker: five consecutive failures open the breaker, one RPC tries the server after the
+// pause, and a response closes the breaker.
 func TestBreaker(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s, func(o *hook.Options) { o.Pause = 20 * time.Millisecond })
@@ -111,7 +113,8 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// TestBusy: a question beyond the concurrency fails at once, and does not count against the server.
+// TestBusy: an RPC beyond the concurrency fails at once, and does not count as a failure of the
+// server.
 func TestBusy(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s, func(o *hook.Options) { o.Concurrency = 1 })
@@ -138,7 +141,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestCancelled: a caller that leaves says nothing about the server.
+// TestCancelled: an RPC whose caller leaves does not affect the breaker.
 func TestCancelled(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s)
@@ -159,7 +162,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// open lets a hook's breaker open, and its pause end.
+// open returns a hook whose breaker has opened, and whose pause is over.
 func open(t *testing.T, s *hookserver.Server) *hook.Hook {
 	t.Helper()
 	h := newHook(t, s, func(o *hook.Options) { o.Pause = time.Millisecond })
@@ -168,8 +171,8 @@ func open(t *testing.T, s *hookserver.Server) *hook.Hook {
 	return h
 }
 
-// TestTrialOfCallerThatLeaves: the question that tries the server ends with its answer, also if its caller leaves. Otherwise callers that
-// leave in turns would keep the breaker from closing.
+// TestTrialOfCallerThatLeaves: the RPC that tries the server continues if its caller leaves.
+// Otherwise callers that leave in turns would keep the breaker open.
 func TestTrialOfCallerThatLeaves(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := open(t, s)
@@ -187,7 +190,7 @@ func TestTrialOfCallerThatLeaves(t *testing.T) {
 	}
 }
 
-// TestPanickingTrial: another question tries the server after one that panicked.
+// TestPanickingTrial: after a trial that panics, another RPC tries the server.
 func TestPanickingTrial(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := open(t, s)
@@ -201,7 +204,7 @@ func TestPanickingTrial(t *testing.T) {
 	await.Until(t, "another trial", func() bool { return ask(t, h).Outcome == hook.Passed })
 }
 
-// TestClose: a closed hook still answers the chains that have acquired it, and no others.
+// TestClose: a closed hook still serves the chains that have acquired it, and no others.
 func TestClose(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s)
@@ -222,7 +225,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestMatches: the condition selects requests; one that cannot be evaluated selects all.
+// TestMatches: a condition selects requests. One that cannot be evaluated selects all.
 func TestMatches(t *testing.T) {
 	s := hookserver.Serve(t)
 	for text, want := range map[string]bool{
@@ -242,7 +245,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// BenchmarkPass measures a question to a hook that passes.
+// BenchmarkPass measures an RPC whose verdict is pass.
 func BenchmarkPass(b *testing.B) {
 	s := hookserver.Serve(b)
 	h, err := hook.New(hook.Options{Name: "h", Target: s.Addr})

@@ -17,38 +17,41 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// A question about lists has at most maxEntries entries of maxEntryBytes together, unless the first is larger.
+// An RPC about a list has at most maxEntries entries, with at most maxEntryBytes together. A larger
+// entry is sent alone.
 const (
 	maxEntries    = 500
 	maxEntryBytes = 1 << 20
 )
 
-// MaxTitle and MaxDescription bound the texts that a hook may give an entry of a list, in bytes.
+// MaxTitle and MaxDescription bound the texts that a hook may set in an entry of a list, in bytes.
 const (
 	MaxTitle       = 1 << 10
 	MaxDescription = 64 << 10
 )
 
-// Lists reviews the lists of backends by hooks. Use NewLists to create one. It is safe for concurrent use.
+// Lists applies hooks to the lists of backends. Use NewLists to create one. It is safe for
+// concurrent use.
 type Lists struct {
 	chain *Chain
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// said is what was logged last of each hook, backend and kind.
+	// said is the last log line for each hook, backend and kind.
 	said map[string]saying
 }
 
-// logPause is the shortest interval between log lines about what a hook does to the lists of one backend.
+// logPause is the minimum interval between log lines about one hook, backend and kind.
 const logPause = time.Minute
 
-// saying is what was logged, and when; the zero time means that nothing was.
+// saying is a log line and its time. The zero time means that there was none.
 type saying struct {
 	text string
 	at   time.Time
 }
 
-// NewLists returns the Lists of those hooks that check lists, in their order; nil if there are none.
+// NewLists returns Lists for the hooks that check lists, in their order. It returns nil if none
+// does.
 func NewLists(hooks []*Hook, log *slog.Logger) *Lists {
 	var asked []*Hook
 	for _, h := range hooks {
@@ -62,8 +65,10 @@ func NewLists(hooks []*Hook, log *slog.Logger) *Lists {
 	return &Lists{chain: NewChain(asked), log: log, said: map[string]saying{}}
 }
 
-// Review returns what the hooks leave of the entries of one list of a backend, which are tools, prompts, resources or templates and are not
-// changed. prefix is that of the backend's names. The error says which hook could not check them: then none may be served.
+// Review returns the entries of a backend's list after the verdicts of the hooks. entries are
+// tools, prompts, resources or templates, and are not modified. prefix is the prefix of the
+// backend's names. The error names a hook that could not check the list: the caller must then not
+// serve it.
 func (l *Lists) Review(ctx context.Context, backend, prefix string, entries []proto.Message) ([]proto.Message, error) {
 	if !l.chain.Acquire() {
 		return nil, errors.New("the hooks were replaced")
@@ -78,7 +83,7 @@ func (l *Lists) Review(ctx context.Context, backend, prefix string, entries []pr
 				return nil, err
 			}
 			for i, e := range part {
-				if verdicts == nil { // It failed, and what it fails to check passes.
+				if verdicts == nil { // The hook failed, and on-failure or mode passes the list.
 					left = append(left, e)
 					continue
 				}
@@ -105,7 +110,7 @@ func (l *Lists) Review(ctx context.Context, backend, prefix string, entries []pr
 	return entries, nil
 }
 
-// inParts yields the parts of a list, each for one request to a hook.
+// inParts yields the parts of a list. Each part is for one RPC.
 func inParts(entries []proto.Message) func(yield func([]proto.Message) bool) {
 	return func(yield func([]proto.Message) bool) {
 		from, bytes := 0, 0
@@ -125,7 +130,8 @@ func inParts(entries []proto.Message) func(yield func([]proto.Message) bool) {
 	}
 }
 
-// checkList asks about entries. It returns nil verdicts if the hook fails, and what it fails to check passes. The error says that it may not.
+// checkList consults the hook about entries. If the hook fails, verdicts is nil and the entries
+// pass, unless the error says that they must not be served.
 func (h *Hook) checkList(ctx context.Context, backend, prefix string, entries []proto.Message) (verdicts []*hookv1.ListVerdict, _ error) {
 	req := &hookv1.CheckListRequest{}
 	for _, e := range entries {
@@ -151,8 +157,8 @@ func (h *Hook) checkList(ctx context.Context, backend, prefix string, entries []
 	return nil, nil
 }
 
-// verdictOf returns the outcome of a question: a replacement if an entry is hidden or has other texts. The error says why the verdicts
-// cannot be used.
+// verdictOf returns the outcome of an RPC. It is Replaced if a verdict hides an entry or changes
+// its texts. The error means that the verdicts cannot be used.
 func verdictOf(verdicts []*hookv1.ListVerdict, entries []proto.Message) (Outcome, error) {
 	if len(verdicts) != len(entries) {
 		return Failed, fmt.Errorf("its response has %d verdicts on %d entries", len(verdicts), len(entries))
@@ -176,7 +182,8 @@ func verdictOf(verdicts []*hookv1.ListVerdict, entries []proto.Message) (Outcome
 	return outcome, nil
 }
 
-// nameOf returns the own name of an entry: of a resource the URI, of a template its text.
+// nameOf returns the backend's own name of an entry: the name, the URI of a resource, or the text
+// of a template.
 func nameOf(e proto.Message) string {
 	switch e := e.(type) {
 	case *pb.Tool:
@@ -218,7 +225,8 @@ func entryOf(backend, prefix string, e proto.Message) *hookv1.ListEntry {
 	return out
 }
 
-// apply returns an entry after a verdict that verdictOf has accepted: nil if it is hidden.
+// apply returns an entry after a verdict that verdictOf has accepted. It returns nil if the verdict
+// hides the entry.
 func apply(e proto.Message, verdict *hookv1.ListVerdict) proto.Message {
 	if verdict.GetDeny() != nil {
 		return nil
@@ -231,7 +239,7 @@ func apply(e proto.Message, verdict *hookv1.ListVerdict) proto.Message {
 	switch out := out.(type) {
 	case *pb.Tool:
 		if out.Title, out.Description = with.GetTitle(), with.GetDescription(); out.GetAnnotations() != nil {
-			out.Annotations.Title = "" // It is another title for people.
+			out.Annotations.Title = "" // clients may show this title instead
 		}
 	case *pb.Prompt:
 		out.Title, out.Description = with.GetTitle(), with.GetDescription()
@@ -246,7 +254,8 @@ func apply(e proto.Message, verdict *hookv1.ListVerdict) proto.Message {
 	return out
 }
 
-// say logs what a hook hides and changes, if that is not what was logged last, at most once in logPause: lists of callers may differ.
+// say logs what a hook hides and changes in a list. It does not repeat the last line, and logs at
+// most once in logPause, because lists differ between callers.
 func (l *Lists) say(h *Hook, backend, kind string, hidden, changed []string) {
 	names := func(list []string) string {
 		slices.Sort(list)

@@ -29,7 +29,7 @@ func entries() []proto.Message {
 	}
 }
 
-// judge hides drop and changes the texts of find.
+// judge hides the entry drop and changes the texts of the entry find.
 func judge(e *hookv1.ListEntry) *hookv1.ListVerdict {
 	switch e.GetTarget().GetOwnName() {
 	case "drop":
@@ -40,7 +40,8 @@ func judge(e *hookv1.ListEntry) *hookv1.ListVerdict {
 	return nil
 }
 
-// TestLists: entries are hidden or get other texts, and keep everything else. The hook sees them whole.
+// TestLists: entries are hidden, or get other texts and keep all other fields. The hook gets the
+// whole entries.
 func TestLists(t *testing.T) {
 	s := hookserver.Serve(t)
 	var seen []*hookv1.ListEntry
@@ -55,7 +56,7 @@ func TestLists(t *testing.T) {
 	if !proto.Equal(left[0], want) || !proto.Equal(given[0], entries()[0]) {
 		t.Errorf("got %v of %v", left[0], given[0])
 	}
-	if len(seen) != 3 { // The first hook does not check lists.
+	if len(seen) != 3 { // the first hook does not check lists
 		t.Fatalf("the hook saw %d entries", len(seen))
 	}
 	e := seen[1]
@@ -72,7 +73,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestListsOfFailedHooks: what a hook has not checked is not served, unless on-failure or mode say so.
+// TestListsOfFailedHooks: a list that a hook failed to check is not served, unless on-failure or
+// mode permits it.
 func TestListsOfFailedHooks(t *testing.T) {
 	verdicts := func(list ...*hookv1.ListVerdict) hookserver.List {
 		return func(context.Context, *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error) {
@@ -105,7 +107,7 @@ func TestListsOfFailedHooks(t *testing.T) {
 	}
 }
 
-// TestListsInAudit: verdicts of a hook in audit mode change nothing, and are logged once.
+// TestListsInAudit: verdicts of a hook in audit mode have no effect, and are logged once.
 func TestListsInAudit(t *testing.T) {
 	s := hookserver.Serve(t)
 	s.OnList(hookserver.Entries(judge))
@@ -146,7 +148,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestListsWaitForAPlace: a question about a list waits while the hook has as many as it may have. It is neither refused nor passed for that.
+// TestListsWaitForAPlace: an RPC about a list waits while the hook has reached its concurrency. The
+// list is neither refused nor passed meanwhile.
 func TestListsWaitForAPlace(t *testing.T) {
 	for what, adjust := range map[string]func(*hook.Options){"deny": func(*hook.Options) {}, "allow": func(o *hook.Options) { o.Open = true }} {
 		s := hookserver.Serve(t)
@@ -184,7 +187,7 @@ func TestListsWaitForAPlace(t *testing.T) {
 	}
 }
 
-// TestListsOfCallersAreNoFlood: lists that differ between callers do not fill the log.
+// TestListsOfCallersAreNoFlood: lists that differ between callers do not flood the log.
 func TestListsOfCallersAreNoFlood(t *testing.T) {
 	s := hookserver.Serve(t)
 	var asked atomic.Int32

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Point is a place in the way of a call at which hooks are asked.
+// Point is a stage of a call at which hooks are consulted.
 type Point byte
 
 // The points.
@@ -30,7 +30,7 @@ const (
 // String returns the point as settings and metrics name it.
 func (p Point) String() string { return [...]string{"request", "answer", "result", "list"}[p] }
 
-// PointOf returns the point of a name.
+// PointOf returns the point with a name. It returns false if there is none.
 func PointOf(name string) (Point, bool) {
 	for p := range points {
 		if p.String() == name {
@@ -42,33 +42,33 @@ func PointOf(name string) (Point, bool) {
 
 // Options of a Hook.
 type Options struct {
-	// Name identifies it to operators and clients.
+	// Name identifies the hook to operators and clients.
 	Name string
-	// Target is any gRPC target.
+	// Target is the gRPC target of the server.
 	Target string
-	// Credentials of the connection; nil means plaintext.
+	// Credentials are those of the connection. nil means plaintext.
 	Credentials credentials.TransportCredentials
-	// On are the points at which it is asked.
+	// On lists the points at which the hook is consulted.
 	On []Point
-	// Match selects the requests about which it is asked; nil selects all.
+	// Match selects the requests about which the hook is consulted. nil selects all.
 	Match *policy.TargetCondition
-	// Timeout bounds a question, including the time to connect; 0 or less means DefaultTimeout.
+	// Timeout bounds an RPC, including the time to connect. 0 or less means DefaultTimeout.
 	Timeout time.Duration
-	// Open passes what the hook fails to check. Otherwise it is denied.
+	// Open passes messages that the hook failed to check. If it is false, they are denied.
 	Open bool
-	// Concurrency bounds the questions that wait for an answer; 0 or less means DefaultConcurrency. Further ones fail at once;
-	// those about lists wait.
+	// Concurrency bounds the RPCs without a response. Further ones fail at once, except for lists,
+	// which wait. 0 or less means DefaultConcurrency.
 	Concurrency int
-	// Audit asks the hook and ignores its verdicts, which are recorded only.
+	// Audit ignores the hook's verdicts and only records them.
 	Audit bool
-	// Claims are the names of the claims of the caller that the hook gets.
+	// Claims are the names of the caller's claims that the hook gets.
 	Claims []string
-	// Tracing adds the connection to traces; nil disables tracing.
+	// Tracing adds the connection's RPCs to traces. nil disables tracing.
 	Tracing func(grpc.ClientConnInterface) grpc.ClientConnInterface
-	// Observe records each decision, with the names of the point and the outcome, and how long the hook took, or a negative duration if
-	// it was not asked. nil records nothing.
+	// Observe records each decision, with the names of the point and the outcome and the duration of
+	// the RPC, which is negative if none was made. nil records nothing.
 	Observe func(ctx context.Context, hook, on, outcome string, took time.Duration)
-	// Logger logs when the server begins to fail, and when it recovers; nil uses slog.Default().
+	// Logger logs the beginning and the end of a failure. nil uses slog.Default().
 	Logger *slog.Logger
 	// Pause is how long the breaker stays open; 0 or less means DefaultPause.
 	Pause time.Duration
@@ -85,6 +85,7 @@ const (
 	MaxReason = 200
 	// maxFailures is the number of consecutive failures that opens the breaker.
 	maxFailures = 5
-	// spare is how much larger than twice the checked message a response may be, in bytes.
+	// spare is the number of bytes by which a response may exceed twice the size of the checked
+	// message.
 	spare = 64 << 10
 )
