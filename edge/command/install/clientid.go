@@ -8,21 +8,24 @@ import (
 	"strings"
 )
 
-// clientForm is how an entry in a host's file names the OAuth client that an issuer has for the host.
+// clientForm says how an entry in a host's file names the OAuth client that an issuer has
+// registered for the host.
 type clientForm struct {
-	// members returns what an entry has in addition. port is that of the client's redirect, 0 if the user gave none.
+	// members returns the additional members of the entry. port is the port of the client's redirect
+	// URI. 0 means that the user gave none.
 	members func(id string, port int) values
-	// redirect is the redirect that the client has at the issuer, with PORT for the port.
+	// redirect is the redirect URI that the client must have at the issuer, with PORT for the port.
 	redirect string
-	// port is what the host uses for PORT if the user gives none. 0 means that it chooses one at each login.
+	// port is the default port. 0 means that the host chooses a port at each login.
 	port int
-	// login is how a user logs in with the client, if other than without. It has NAME for the name of the server.
+	// login says how a user logs in with the client, with NAME for the name of the server. Empty
+	// means as without a client.
 	login string
-	// fixed says, if not empty, why the entry takes no port.
+	// fixed is the reason for which the entry has no port. Empty means that it can have one.
 	fixed string
 }
 
-// withClient returns v, to which it adds the client of the entry.
+// withClient adds the OAuth client of the entry to v, and returns v.
 func (r *request) withClient(v values) (values, error) {
 	h, e := r.host, r.entry
 	if h.client == nil {
@@ -35,7 +38,7 @@ func (r *request) withClient(v values) (values, error) {
 	return v, nil
 }
 
-// clientAdvice returns a line that says which redirect the client needs at the issuer.
+// clientAdvice returns a line with the redirect URI that the client must have at the issuer.
 func (r *request) clientAdvice() string {
 	c := r.host.client
 	port := cmp.Or(r.entry.callbackPort, c.port)
@@ -46,10 +49,11 @@ func (r *request) clientAdvice() string {
 	return fmt.Sprintf("At the issuer, the client %s needs the redirect %s\nTo log in: %s\n", r.entry.clientID, redirect, r.named(cmp.Or(c.login, r.host.login)))
 }
 
-// named returns a text with the name of the server.
+// named replaces NAME in a text by the name of the server.
 func (r *request) named(text string) string { return strings.ReplaceAll(text, "NAME", r.entry.name) }
 
-// oauthObject returns members that put a client into an object oauth. portMember is the name of the port there, empty if it takes none.
+// oauthObject returns a function for the members of hosts that describe the client in an object
+// oauth. portMember is the name of its port. Empty means that it has none.
 func oauthObject(idMember, portMember string) func(string, int) values {
 	return func(id string, port int) values {
 		o := values{idMember: id}
@@ -60,7 +64,7 @@ func oauthObject(idMember, portMember string) func(string, int) values {
 	}
 }
 
-// geminiClient returns members for Gemini CLI, which takes the redirect instead of its port.
+// geminiClient returns the members for Gemini CLI, which has the redirect URI instead of the port.
 func geminiClient(id string, port int) values {
 	o := values{"enabled": true, "clientId": id}
 	if port != 0 {
@@ -69,7 +73,7 @@ func geminiClient(id string, port int) values {
 	return values{"oauth": o}
 }
 
-// vibeClient returns members for Mistral Vibe.
+// vibeClient returns the members for Mistral Vibe.
 func vibeClient(id string, port int) values {
 	auth := values{"type": "oauth", "scopes": []string{}, "client_id": id}
 	if port != 0 {
@@ -78,7 +82,7 @@ func vibeClient(id string, port int) values {
 	return values{"auth": auth}
 }
 
-// copilotClient returns members for Copilot CLI.
+// copilotClient returns the members for Copilot CLI.
 func copilotClient(id string, port int) values {
 	v := values{"oauthClientId": id, "oauthPublicClient": true}
 	if port != 0 {

@@ -5,19 +5,21 @@ import (
 	"testing"
 )
 
-// TestClientIDs prints each host's entry for a client that exists at the issuer, with a port and without, and the redirect of that client.
+// TestClientIDs checks each host's entry for a registered client, with a port and without, and the
+// redirect URI that the advice has.
 func TestClientIDs(t *testing.T) {
 	empty(t)
 	const url = "https://mcp.example.com/mcp"
-	// object returns an entry of a JSON file in which the members are in their order.
+	// object returns an entry of a JSON file, with its members in their order.
 	object := func(section, before string) string {
 		return `{"` + section + `":{"mcpedge":{` + before + `"url":"` + url + `"}}}`
 	}
 	tests := []struct {
 		host string
-		// entry is what is printed without a port, and withPort with one; if that takes none, what the error says.
+		// entry is the output without a port, withPort the output with one, or the error if the host
+		// has no port.
 		entry, withPort string
-		// redirect is what is printed for both.
+		// redirect and redirectWithPort are the redirect URIs in the advice for both.
 		redirect, redirectWithPort string
 	}{
 		{

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// mostFile limits the file of a host, in bytes.
+// mostFile bounds the size of a host's file, in bytes.
 const mostFile = 64 << 20
 
-// hostFile is the file that a host reads: path follows symbolic links, which stay.
+// hostFile is a host's configuration file. path is resolved: it is the target of symbolic links.
 type hostFile struct {
 	path   string
 	mode   fs.FileMode
 	exists bool
 }
 
-// read returns a file and its content, which is empty if there is none.
+// read returns a file and its content. If the file does not exist, the content is empty.
 func read(path string) (hostFile, []byte, error) {
 	switch real, err := filepath.EvalSymlinks(path); {
 	case err == nil:
@@ -50,9 +50,10 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// replace writes the file, whole or not at all, with the mode that it had. A new file can be read by its owner alone, unless it belongs to a
-// project. It returns the name of the copy of what was there, empty if there was nothing. It does not replace a file that has
-// changed since it was read: hosts that run write theirs.
+// replace writes the file atomically, and keeps its mode. Only its owner can read a new file,
+// unless it belongs to a project. backup is the name of a copy of the previous content; empty for a
+// new file. It returns an error if the file has changed since it was read, because running hosts
+// write their files.
 func (f hostFile) replace(before, after []byte, project bool, now time.Time) (backup string, err error) {
 	dir := filepath.Dir(f.path)
 	if f.exists {
@@ -83,7 +84,7 @@ func (f hostFile) replace(before, after []byte, project bool, now time.Time) (ba
 	return backup, os.Rename(fresh, f.path)
 }
 
-// create writes a new file with a name by the pattern of os.CreateTemp, and returns its path.
+// create creates a file with a new name, by the pattern of os.CreateTemp, and returns its path.
 func create(dir, pattern string, text []byte, mode fs.FileMode) (string, error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {

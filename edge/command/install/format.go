@@ -4,11 +4,12 @@ import "errors"
 
 // format is the syntax of a host's file.
 type format interface {
-	// block returns the section of a file that has one member, without the rest of the file.
+	// block returns a section with a single member, as text for a file.
 	block(section []string, name string, v values) []byte
-	// merge returns a file in which the section has the member. Everything else stays as it is, comments included. An empty text is
-	// an empty file. The error is errThere if the section has another member of that name and replace is not set. If it has the same
-	// one, merge returns the text.
+	// merge returns the file text with the member added to the section. It keeps everything else,
+	// including comments. Empty text is an empty file. If the section has an equal member, merge
+	// returns text. If it has another member with the name, merge replaces that if replace is true,
+	// and otherwise returns errThere.
 	merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error)
 }
 

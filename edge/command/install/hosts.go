@@ -7,14 +7,17 @@ import (
 	"slices"
 )
 
-// entry is what a host's configuration says of one server: the URL of an edge, or the command that starts one.
+// entry describes one server for a host's configuration: the URL of an edge, or the command that
+// starts one.
 type entry struct {
 	name string
-	url  string // empty: the host starts command with args
-	// tokenEnv is the environment variable from which the host takes the bearer token of url; empty means none.
+	url  string // empty if the host starts command with args
+	// tokenEnv is the environment variable from which the host reads the bearer token for url. Empty
+	// means none.
 	tokenEnv string
-	// clientID is the OAuth client that the issuers of url have for the host, empty if it registers itself; callbackPort is the port of its
-	// redirect, 0 if the host chooses.
+	// clientID is the OAuth client that the issuers of url have registered for the host. Empty means
+	// that the host registers itself. callbackPort is the port of the client's redirect URI. 0 means
+	// that the host chooses it.
 	clientID     string
 	callbackPort int
 	command      string
@@ -24,44 +27,51 @@ type entry struct {
 // values are the members of an entry in a host's file.
 type values map[string]any
 
-// host is a program that runs MCP servers, and the form of its configuration.
+// host is a program that uses MCP servers, with the form of its configuration.
 type host struct {
 	name, title string
 	format      format
-	// section is the path of the object, or table, that has a member for each server.
+	// section is the path of the object or table that has a member for each server.
 	section []string
-	// user returns the file of the user, and project that of the working directory. Either may be empty: the host has none.
+	// user returns the path of the user's file. project is the path of the project's file in the
+	// working directory. Either may be empty if the host has no such file.
 	user    func(home) string
 	project string
-	// remote returns the entry of a URL, and local that of a command. A nil remote means that the file of the host takes none.
+	// remote returns the entry for a URL, local the entry for a command. A nil remote means that the
+	// file cannot have URLs.
 	remote, local func(entry) values
-	// token returns the text that the host replaces by an environment variable in the value of a header. Nil means that it replaces
-	// none, and variableMember, if not empty, the member that names the variable.
+	// token returns the reference that the host replaces by an environment variable in a header. nil
+	// means that it replaces none. variableMember is the member with the name of the variable
+	// instead. Empty means that there is no such member.
 	token          func(variable string) string
 	variableMember string
-	// client is how an entry names an OAuth client. Nil means that it names none, and clientHelp says what a user does instead.
+	// client says how an entry names an OAuth client. nil means that it cannot, and clientHelp says
+	// what the user can do instead.
 	client     *clientForm
 	clientHelp string
-	// wantsFile says, if not empty, why a file that does not exist is not made, and what a user does.
+	// wantsFile is the reason for which the command does not create the file, with advice. Empty
+	// means that it creates the file.
 	wantsFile string
-	// headersIn is the member that has the headers, empty if the entry itself has them.
+	// headersIn is the member that contains the headers. Empty means the entry itself.
 	headersIn string
-	// then says how a user sees that the host is connected, and login how a user logs in where the edge has issuers.
+	// then says how a user checks that the host is connected. login says how a user logs in to an
+	// edge with issuers.
 	then, login string
-	// tried is true if tests/suites/hosts drives the host with its entry. The others are written from their documentation.
+	// tried is true if tests/suites/hosts runs the host with its entry. Otherwise the form is that
+	// of the host's documentation.
 	tried bool
-	// remoteHelp says, where remote is nil, how a user adds a URL.
+	// remoteHelp says how a user adds a URL if remote is nil.
 	remoteHelp string
 }
 
-// home has the folders in which hosts keep their files.
+// home has the folders of the hosts' files.
 type home struct {
 	dir string
-	// env reads the environment.
+	// env returns the value of an environment variable.
 	env func(string) string
 }
 
-// config returns a file below the folder for programs' configurations of the operating system.
+// config returns a path below the operating system's folder for configurations.
 func (h home) config(path ...string) string {
 	dir := filepath.Join(h.dir, ".config")
 	switch runtime.GOOS {
@@ -73,7 +83,8 @@ func (h home) config(path ...string) string {
 	return filepath.Join(append([]string{dir}, path...)...)
 }
 
-// at returns a function for a file in the user's home. If an environment variable names the folder, it replaces the first element of path.
+// at returns a function that returns a path in the user's home. If the environment variable is set,
+// its value replaces the home and the first element of path.
 func at(variable string, path ...string) func(home) string {
 	return func(h home) string {
 		if variable != "" {
@@ -85,13 +96,13 @@ func at(variable string, path ...string) func(home) string {
 	}
 }
 
-// braces are the references to environment variables that most hosts replace.
+// braces returns the reference to an environment variable that most hosts replace.
 func braces(variable string) string { return "${" + variable + "}" }
 
-// envBraces are the references of editors.
+// envBraces returns the reference to an environment variable that editors replace.
 func envBraces(variable string) string { return "${env:" + variable + "}" }
 
-// hosts are those that mcpedge install knows, by name.
+// hosts are the known hosts, sorted by name.
 var hosts = []host{
 	{
 		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
@@ -251,26 +262,26 @@ var hosts = []host{
 	},
 }
 
-// typed returns the form in which a host gives a URL a type.
+// typed returns a function for the entries of a URL that have a type.
 func typed(kind string) func(entry) values {
 	return func(e entry) values { return values{"type": kind, "url": e.url} }
 }
 
-// typedCommand returns the form in which a host gives a command a type.
+// typedCommand returns a function for the entries of a command that have a type.
 func typedCommand(kind string) func(entry) values {
 	return func(e entry) values { return with(commandAndArgs(e), "type", kind) }
 }
 
-// commandAndArgs is the form of a command that most hosts share.
+// commandAndArgs returns the entry of a command in the form of most hosts.
 func commandAndArgs(e entry) values { return values{"command": e.command, "args": e.args} }
 
-// with returns v, to which it adds a member.
+// with adds a member to v, and returns v.
 func with(v values, member string, value any) values {
 	v[member] = value
 	return v
 }
 
-// hostNamed returns the host with a name, and whether there is one.
+// hostNamed returns the host with a name. It returns false if there is none.
 func hostNamed(name string) (host, bool) {
 	i := slices.IndexFunc(hosts, func(h host) bool { return h.name == name })
 	if i < 0 {

@@ -1,4 +1,5 @@
-// Package install is the command mcpedge install: it prints, or writes, what a host's configuration needs to use an edge.
+// Package install is the command mcpedge install. It prints the entry with which a host uses an
+// edge, or writes it to the host's file.
 package install
 
 import (
@@ -28,7 +29,7 @@ Hosts: %s
 
 `
 
-// defaultURL is where mcpedge serve listens by default.
+// defaultURL is the URL of the MCP endpoint of mcpedge serve with default settings.
 const defaultURL = "http://127.0.0.1:8080/mcp"
 
 // request is a parsed command line.
@@ -40,8 +41,8 @@ type request struct {
 	write, overwrite bool
 }
 
-// Run runs mcpedge install. It prints entries and what it has written to out, and help and advice to stderr. It returns
-// flag.ErrHelp if help was requested.
+// Run runs mcpedge install. It prints the entry, or a report of what it has written, to out, and
+// help and advice to stderr. It returns flag.ErrHelp if help was requested.
 func Run(args []string, out, stderr io.Writer) error {
 	r, err := parse(args, stderr)
 	if err != nil {
@@ -78,7 +79,7 @@ func Run(args []string, out, stderr io.Writer) error {
 	return nil
 }
 
-// advice returns lines that say what the user does next.
+// advice returns the lines with the user's next steps.
 func (r *request) advice() string {
 	var lines []string
 	if !r.host.tried {
@@ -95,16 +96,16 @@ func (r *request) advice() string {
 	return strings.Join(append(lines, "To see that it is connected: "+r.host.then+"\n"), "")
 }
 
-// errorf is an error of the command.
+// errorf returns an error of the command.
 func errorf(format string, args ...any) error { return fmt.Errorf("install: "+format, args...) }
 
-// nameRule is what all hosts take as the name of a server, and what needs no quotes in TOML.
+// nameRule matches names of servers that all hosts accept, and that need no quotes in TOML.
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// clientRule is what RFC 6749 allows in the id of a client.
+// clientRule matches ids of clients that RFC 6749 permits.
 var clientRule = regexp.MustCompile(`^[\x20-\x7e]{1,512}$`)
 
-// variableRule is what shells take as the name of a variable.
+// variableRule matches names of environment variables that shells accept.
 var variableRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func parse(args []string, stderr io.Writer) (*request, error) {
@@ -153,7 +154,7 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	return r, r.check(flags, *stdio, rest)
 }
 
-// check validates the flags, and completes the entry and the file.
+// check validates the flags, and completes r.entry and r.file.
 func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -197,9 +198,10 @@ func (r *request) check(flags *flag.FlagSet, stdio bool, rest []string) error {
 	return r.locate()
 }
 
-// stdioArgs returns the arguments of mcpedge stdio as a host can pass them: it starts the program in a directory of its own, so
-// the file of --config gets its absolute name. The error is that of mcpedge stdio for arguments that it does not take, or for
-// settings that it does not start with. The environment is that of this command, as the host's is not known.
+// stdioArgs returns the arguments of mcpedge stdio for a host. The host may start the program in
+// another directory, so the file of --config becomes absolute. It returns the error of mcpedge
+// stdio for invalid arguments or settings. Variables of the environment are those of this command,
+// because the host's are not known.
 func stdioArgs(args []string) ([]string, error) {
 	c, err := config.Load("stdio", args, os.LookupEnv, io.Discard)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -246,7 +248,7 @@ func isExposed(text string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// locate finds the file.
+// locate sets r.file.
 func (r *request) locate() error {
 	switch {
 	case r.file != "":
@@ -262,7 +264,7 @@ func (r *request) locate() error {
 	return nil
 }
 
-// values returns the entry in the form of the host.
+// values returns the entry in the host's form.
 func (r *request) values() (values, error) {
 	h, e := r.host, r.entry
 	if e.url == "" {
@@ -291,10 +293,11 @@ func (r *request) values() (values, error) {
 	return v, nil
 }
 
-// unchanged stands for the backup of a file that had the entry already.
+// unchanged is the name of the backup if the file already had the entry.
 const unchanged = "-"
 
-// add adds the entry to the file. It returns the name of the copy of what was there, empty if the file is new.
+// add adds the entry to the file. backup is the name of a copy of the previous file; empty for a
+// new file.
 func (r *request) add(v values) (backup string, _ error) {
 	h := r.host
 	file, before, err := read(r.file)

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// run runs the command in an empty home and working directory.
+// run runs the command with an empty home and working directory.
 func run(t *testing.T, args ...string) (out, stderr string, err error) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -23,7 +23,7 @@ func run(t *testing.T, args ...string) (out, stderr string, err error) {
 	return o.String(), e.String(), err
 }
 
-// empty makes the test's home and working directory empty.
+// empty sets an empty directory as the home and the working directory of the test.
 func empty(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func TestPrints(t *testing.T) {
 	}
 }
 
-// canonical renders JSON without spaces, and other texts without those around them.
+// canonical returns JSON in its compact form, and other texts without white space around them.
 func canonical(t *testing.T, text string) string {
 	t.Helper()
 	var compact bytes.Buffer
@@ -85,7 +85,8 @@ func canonical(t *testing.T, text string) string {
 	return compact.String()
 }
 
-// TestWrites writes the entry of every host into a new file, again, replaced, and beside another one.
+// TestWrites writes the entry of every host to a new file, to the same file again, with another
+// value, and to a file with another entry.
 func TestWrites(t *testing.T) {
 	for _, h := range hosts {
 		for _, local := range []bool{false, true} {
@@ -132,7 +133,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// TestKeepsTheRest compares whole files, comments, indentation and ends of lines included.
+// TestKeepsTheRest compares whole files, including comments, indentation and ends of lines.
 func TestKeepsTheRest(t *testing.T) {
 	tests := []struct{ name, host, before, after string }{
 		{
@@ -204,7 +205,8 @@ func TestKeepsTheRest(t *testing.T) {
 	}
 }
 
-// TestRefusesFiles leaves files alone that it cannot extend, and says what to do.
+// TestRefusesFiles checks that files which cannot be extended are not changed, and that the error
+// has advice.
 func TestRefusesFiles(t *testing.T) {
 	tests := []struct{ name, host, before, want string }{
 		{"no JSON", "cursor", "{", "left as it is"},
@@ -243,7 +245,7 @@ func TestRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestFolders writes where a variable of the host says that its files are.
+// TestFolders checks that a host's environment variable selects the folder.
 func TestFolders(t *testing.T) {
 	for _, tt := range []struct{ host, variable, file string }{
 		{"claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"},
@@ -269,7 +271,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestFollowsLinks writes the file to which a link points; the link stays.
+// TestFollowsLinks checks that the target of a symbolic link is written, and that the link remains.
 func TestFollowsLinks(t *testing.T) {
 	dir := empty(t)
 	real, link := filepath.Join(dir, "real.json"), filepath.Join(dir, "link.json")
@@ -287,7 +289,7 @@ func TestFollowsLinks(t *testing.T) {
 	}
 }
 
-// TestRefusesWhatIsNotItsOwn: a link to nothing stays, and a read-only file, too.
+// TestRefusesWhatIsNotItsOwn checks that a dangling link and a read-only file are not changed.
 func TestRefusesWhatIsNotItsOwn(t *testing.T) {
 	dir := empty(t)
 	link, fixed := filepath.Join(dir, "link.json"), filepath.Join(dir, "fixed.json")
@@ -304,7 +306,8 @@ func TestRefusesWhatIsNotItsOwn(t *testing.T) {
 	}
 }
 
-// TestWarnsOfPlainHTTP warns of a token that would go over the network in plain text.
+// TestWarnsOfPlainHTTP checks the warning about a token that is sent over the network without
+// encryption.
 func TestWarnsOfPlainHTTP(t *testing.T) {
 	empty(t)
 	for url, want := range map[string]bool{"http://10.0.0.1/mcp": true, "http://edge/mcp": true, "https://edge/mcp": false, "http://127.0.0.1:1/mcp": false, "http://[::1]:1/mcp": false, "http://localhost/mcp": false} {
@@ -314,7 +317,8 @@ func TestWarnsOfPlainHTTP(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile does not write over what a host wrote after the file was read.
+// TestChangedMeanwhile checks that a file which a host has changed since it was read is not
+// overwritten.
 func TestChangedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
@@ -335,7 +339,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestFilesOfStdioAreAbsolute: a host starts the program in a directory of its own.
+// TestFilesOfStdioAreAbsolute checks that files are absolute, because a host may start the program
+// in another directory.
 func TestFilesOfStdioAreAbsolute(t *testing.T) {
 	empty(t)
 	dir := t.TempDir()
@@ -354,7 +359,7 @@ func TestFilesOfStdioAreAbsolute(t *testing.T) {
 	}
 }
 
-// TestMistakes says what is wrong with a command line, and what to write.
+// TestMistakes checks that errors about a command line have advice.
 func TestMistakes(t *testing.T) {
 	empty(t)
 	for _, tt := range []struct{ args, want string }{

@@ -13,7 +13,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// jsonFormat is JSON with comments and trailing commas, as editors read it; a file without them stays without.
+// jsonFormat is JSON with comments and trailing commas, as editors read it. A file without them stays
+// without them.
 type jsonFormat struct{}
 
 func (jsonFormat) decode(text []byte) (map[string]any, error) {
@@ -42,13 +43,13 @@ func (jsonFormat) block(section []string, name string, v values) []byte {
 	return append(indented(nested, "", "  "), '\n')
 }
 
-// indented renders v, each line after the first with a prefix.
+// indented encodes v as indented JSON. Each line after the first begins with prefix.
 func indented(v any, prefix, step string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent(prefix, step)
-	_ = e.Encode(v) // of texts, lists and maps
+	_ = e.Encode(v) // cannot fail: v has only texts, numbers, lists and maps
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
@@ -103,7 +104,7 @@ func (f jsonFormat) merge(text []byte, section []string, name string, v values, 
 	return after, f.verify(was, after, section, name, v)
 }
 
-// plainly returns an error of a JSON package without the words of Go.
+// plainly returns the error of a JSON package without Go's terms.
 func plainly(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("it is of the type %s", wrong.Value)
@@ -111,14 +112,14 @@ func plainly(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "hujson: "))
 }
 
-// decoded returns v as it is decoded.
+// decoded returns v as encoding/json decodes it.
 func decoded(v values) any {
 	var there any
 	_ = json.Unmarshal(indented(v, "", ""), &there)
 	return there
 }
 
-// member returns what a decoded file has at a path, and whether it has it.
+// member returns the value at a path of a decoded file, and whether it exists.
 func member(file map[string]any, path ...string) (any, bool) {
 	for i, name := range path {
 		v, found := file[name]
@@ -130,7 +131,8 @@ func member(file map[string]any, path ...string) (any, bool) {
 	return file, true
 }
 
-// verify compares a merged file with the values before: the section has v, and all else is the same. It changes was.
+// verify returns an error unless the section of the merged file after has v, and everything else
+// equals was. It modifies was.
 func (f jsonFormat) verify(was map[string]any, after []byte, section []string, name string, v values) error {
 	is, err := f.decode(after)
 	if err != nil {
@@ -146,7 +148,7 @@ func (f jsonFormat) verify(was map[string]any, after []byte, section []string, n
 	return nil
 }
 
-// without deletes a member of a section, and the section if it is empty then.
+// without deletes a member of a section, and the section if that was its last member.
 func without(file map[string]any, section []string, name string) {
 	object, _ := member(file, section...)
 	if servers, isObject := object.(map[string]any); isObject {
@@ -158,7 +160,8 @@ func without(file map[string]any, section []string, name string) {
 	}
 }
 
-// indentation returns the white space of one level in a file, two spaces if it has no second line, and the end of its lines.
+// indentation returns the indentation of a file and its end of line. The indentation is that of the
+// second line, or two spaces.
 func indentation(text []byte) (step, end string) {
 	end = "\n"
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -172,7 +175,7 @@ func indentation(text []byte) (step, end string) {
 	return "  ", end
 }
 
-// find returns a member of an object with a name, and how many have it.
+// find returns the last member of an object with a name, and the number of members with the name.
 func find(o *hujson.Object, name string) (m *hujson.ObjectMember, n int) {
 	for i := range o.Members {
 		if literal, isText := o.Members[i].Name.Value.(hujson.Literal); isText && literal.String() == name {
@@ -183,13 +186,13 @@ func find(o *hujson.Object, name string) (m *hujson.ObjectMember, n int) {
 	return m, n
 }
 
-// add appends a member without a value to an object, on a line of its own, with the indentation inner; the brace that ends the object
-// is on the next line, with outer.
+// add appends a member without a value to an object, on a new line with the indentation inner. The
+// closing brace is on the line after it, with the indentation outer.
 func add(o *hujson.Object, name, end, inner, outer string) *hujson.ObjectMember {
 	m := hujson.ObjectMember{Name: hujson.Value{BeforeExtra: hujson.Extra(end + inner), Value: hujson.String(name)}}
 	m.Value.BeforeExtra = hujson.Extra(" ")
 	trailing := len(o.Members) > 0 && o.Members[len(o.Members)-1].Value.AfterExtra != nil
-	// What stands before the closing brace, comments among it, stands before the new member instead.
+	// Comments before the closing brace move to the new member.
 	if before := bytes.TrimRight(o.AfterExtra, " \t\r\n"); len(before) > 0 {
 		m.Name.BeforeExtra = append(bytes.Clone(before), m.Name.BeforeExtra...)
 	}

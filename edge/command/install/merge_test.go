@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMergeKeepsDrawnFiles adds an entry to drawn files with comments: it is there, and all else is as before.
+// TestMergeKeepsDrawnFiles adds an entry to random files with comments, and checks that the rest is
+// unchanged.
 func TestMergeKeepsDrawnFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawObject(t, 3)
@@ -34,7 +35,7 @@ func TestMergeKeepsDrawnFiles(t *testing.T) {
 	})
 }
 
-// drawObject draws an object without the names of the test.
+// drawObject draws an object without the names that the test uses.
 func drawObject(t *rapid.T, depth int) string {
 	var b strings.Builder
 	b.WriteString("{" + drawSpace(t))

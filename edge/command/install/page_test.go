@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the entries of all hosts into docs/hosts.md")
 
-// TestPage compares the entries in docs/hosts.md with what the command prints.
+// TestPage compares the entries in docs/hosts.md with the output of the command.
 func TestPage(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the page has the paths of Linux")
@@ -46,7 +46,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// entryPage returns what the page says about a host.
+// entryPage returns the part of the page about a host.
 func entryPage(t *testing.T, h host, dir string) string {
 	t.Helper()
 	var b strings.Builder

@@ -10,10 +10,12 @@ import (
 	"strings"
 )
 
-// tomlFormat is TOML 1.0, of which it writes texts, numbers, and lists and inline tables of them. It reads the headers of tables, and names in
-// arrays of tables: a table that is appended to a file is valid unless the file has it already, in which case merge finds it or refuses.
+// tomlFormat is TOML 1.0. It writes texts, numbers, lists and inline tables. It reads only the
+// headers of tables, and the names in arrays of tables. That is sufficient, because appending a
+// table makes a valid file unless the file already has the table, and merge either finds that table
+// or refuses the file.
 type tomlFormat struct {
-	// listed is true if the section is an array of tables, which have their names as the member name.
+	// listed is true if the section is an array of tables, each of which has the member name.
 	listed bool
 }
 
@@ -30,7 +32,8 @@ func (f tomlFormat) block(section []string, name string, v values) []byte {
 	return b.Bytes()
 }
 
-// tomlValue renders a value in one line. Texts and lists of texts are alike in JSON and TOML.
+// tomlValue encodes a value in one line. Texts and lists of texts have the same form in JSON and
+// TOML.
 func tomlValue(v any) []byte {
 	members, isTable := v.(values)
 	if !isTable {
@@ -48,13 +51,14 @@ func tomlValue(v any) []byte {
 
 var errOtherForm = errors.New("it has entries in a form other than tables with a header of their own")
 
-// split separates the table of a server, with the tables below it, from the rest of a file.
+// split separates the table of a server and its subtables from the rest of a file.
 func (f tomlFormat) split(text []byte, section []string, name string) (kept, there []byte, _ error) {
 	table := strings.Join(section, `\s*\.\s*`)
 	if f.listed {
 		return f.splitListed(text, table, name)
 	}
-	// The section, or a part of it, as a key: inline, with dots, or quoted; and texts of several lines, in which a header may stand.
+	// Refuse the section, or a part of it, as an inline, dotted or quoted key, and multi-line
+	// strings, which could contain a header.
 	if regexp.MustCompile(`(?m)^\s*(\[\s*)?["']?` + table + `["']?\s*(=|\.[^]\n]*=|\.\s*["']|\])|"""|\'\'\'`).Match(text) {
 		return nil, nil, errOtherForm
 	}
@@ -73,9 +77,10 @@ func (f tomlFormat) split(text []byte, section []string, name string) (kept, the
 	return kept, there, nil
 }
 
-// splitListed is split for arrays of tables.
+// splitListed is split for an array of tables.
 func (tomlFormat) splitListed(text []byte, table, name string) (kept, there []byte, _ error) {
-	// The section as a key, a table of its own, or quoted; names in a form other than a text on a line; and texts of several lines.
+	// Refuse the section as a key, as a single table, or quoted, names that are not a string on one
+	// line, and multi-line strings.
 	if regexp.MustCompile(`(?m)^\s*["']?` + table + `["']?\s*(=|\.)|^\s*\[\s*["']?` + table + `["']?\s*\]|^\s*\[\[\s*["']` + table + `|"""|\'\'\'`).Match(text) {
 		return nil, nil, errOtherForm
 	}

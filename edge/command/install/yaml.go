@@ -13,15 +13,16 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// yamlFormat is YAML in which the section is one key with a list of servers, which have their names as the member name. It changes the lines
-// of one entry, and refuses files in which the list is not one entry after the other, each on lines of its own.
+// yamlFormat is YAML in which the section is a key with a list of servers, each of which has the
+// member name. It changes only the lines of one entry. It refuses files whose entries are not all
+// on lines of their own.
 type yamlFormat struct{}
 
 func (yamlFormat) block(section []string, name string, v values) []byte {
 	return append([]byte(section[0]+":\n"), yamlEntry("  ", name, v)...)
 }
 
-// yamlEntry renders an entry of the list.
+// yamlEntry encodes an entry of the list.
 func yamlEntry(indent, name string, v values) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s- name: %s\n", indent, indented(name, "", ""))
@@ -29,7 +30,8 @@ func yamlEntry(indent, name string, v values) []byte {
 	return b.Bytes()
 }
 
-// yamlMembers renders members, each on lines of its own. Texts and lists are alike in JSON and YAML.
+// yamlMembers encodes members, each on its own lines. Texts and lists have the same form in JSON
+// and YAML.
 func yamlMembers(b *bytes.Buffer, indent string, v values) {
 	for _, key := range slices.Sorted(maps.Keys(v)) {
 		if inner, isObject := v[key].(values); isObject {
@@ -80,7 +82,7 @@ func (f yamlFormat) merge(text []byte, section []string, name string, v values, 
 	return after, nil
 }
 
-// yamlFile is a decoded file: its list of servers, and what else it has.
+// yamlFile is a decoded file: the list of servers, and the remaining members.
 type yamlFile struct {
 	servers []any
 	rest    map[string]any
@@ -106,7 +108,8 @@ func yamlName(server any) string {
 	return name
 }
 
-// yamlPlace returns a text in which the entry is that with the index at, or the last one of count if at is negative.
+// yamlPlace returns the file text with the entry at the index at of its list. A negative index
+// appends the entry. count is the number of entries in text.
 func yamlPlace(text []byte, key, name string, v values, at, count int) ([]byte, error) {
 	lines := slices.Collect(strings.Lines(string(text)))
 	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
@@ -139,7 +142,8 @@ func yamlPlace(text []byte, key, name string, v values, at, count int) ([]byte, 
 	return []byte(strings.Join(lines[:from], "") + written(yamlEntry(indent, name, v)) + strings.Join(lines[to:], "")), nil
 }
 
-// yamlStarts returns the lines at which the entries of a list begin, and that after its last one, and the white space before each entry.
+// yamlStarts returns the first lines of the entries of a list, followed by the line after the last
+// entry, and the indentation of the entries.
 func yamlStarts(lines []string, from int) (starts []int, indent string) {
 	last := from
 	for i := from; i < len(lines); i++ {

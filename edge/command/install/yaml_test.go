@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLists compares whole files in which servers are entries of a list.
+// TestLists compares whole files whose servers are entries of a list.
 func TestLists(t *testing.T) {
 	const entry = "- name: \"mcpedge\"\n    type: \"streamable-http\"\n    url: \"http://127.0.0.1:8080/mcp\"\n"
 	const table = "[[mcp_servers]]\nname = \"mcpedge\"\ntransport = \"streamable-http\"\nurl = \"http://127.0.0.1:8080/mcp\"\n"
