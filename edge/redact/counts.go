@@ -5,20 +5,21 @@ import (
 	"sync/atomic"
 )
 
-// maxCounted bounds the rules whose counts are kept.
+// maxCounted bounds the number of rules with counts.
 const maxCounted = 256
 
-// Counts counts what was found, over all Maskers that count in it. The zero value is ready for use. It is safe for concurrent use.
+// Counts counts the matches of all Maskers whose CountIn was called with it. The zero value is
+// ready to use. It is safe for concurrent use.
 type Counts struct {
 	mu    sync.Mutex
 	rules map[string]*[placeCount]count
 	over  [placeCount]count
 }
 
-// count is the counts of a rule in a place.
+// count has the counts of a rule in a place.
 type count struct{ replaced, would atomic.Int64 }
 
-// CountIn makes m count in c. It must not be called once m is in use.
+// CountIn makes m count in c. It must not be called when m is already in use.
 func (m *Masker) CountIn(c *Counts) {
 	if m == nil {
 		return
@@ -47,7 +48,8 @@ func (m *Masker) CountIn(c *Counts) {
 	}
 }
 
-// Each calls fn for each rule and place: with how often it replaced something there, and how often it would have.
+// Each calls fn for each rule and place. replaced is the number of replacements, would the number
+// of matches in audit mode.
 func (c *Counts) Each(fn func(rule string, place Place, replaced, would int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +60,8 @@ func (c *Counts) Each(fn func(rule string, place Place, replaced, would int64)) 
 	}
 }
 
-// Exceeded calls fn for each place, with how many texts were replaced as a whole because of the bounds. Without a Masker that counts in c
-// it does nothing.
+// Exceeded calls fn for each place with the number of texts that were replaced as a whole because
+// they exceeded a bound. If no Masker counts in c, it does nothing.
 func (c *Counts) Exceeded(fn func(place Place, n int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,19 +73,20 @@ func (c *Counts) Exceeded(fn func(place Place, n int64)) {
 	}
 }
 
-// Current holds the Masker in force, which may be replaced at any time. The zero value has none. It is safe for concurrent use.
+// Current holds the Masker in force, which can be replaced at any time. The zero value has none. It
+// is safe for concurrent use.
 type Current struct {
 	masker atomic.Pointer[Masker]
 	counts Counts
 }
 
-// Set puts a Masker in force, nil for none. It must not be in use before.
+// Set puts m in force. nil means none. m must not have been used before.
 func (c *Current) Set(m *Masker) {
 	m.CountIn(&c.counts)
 	c.masker.Store(m)
 }
 
-// Masker returns the one in force; nil if there is none, or c is nil.
+// Masker returns the Masker in force. It returns nil if there is none, or if c is nil.
 func (c *Current) Masker() *Masker {
 	if c == nil {
 		return nil
@@ -94,7 +97,8 @@ func (c *Current) Masker() *Masker {
 // Counts returns the counts of all Maskers that were in force.
 func (c *Current) Counts() *Counts { return &c.counts }
 
-// Texts returns a function with the masking of texts in a place, or nil if none applies now. It suits packages that do not know this one.
+// Texts returns a function that returns the masking function for a place, or nil if no rule applies
+// now. It is for packages that do not import this one.
 func (c *Current) Texts(place Place) func() func(string) string {
 	return func() func(string) string {
 		v := c.Masker().View(place, About{})

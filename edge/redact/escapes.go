@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// layer is a text whose escapes were decoded. ends has, for each decoded escape, where it ends in the text, and where in the text before.
+// layer is a text whose escapes were decoded. ends has the end of each decoded escape: the index in
+// text, and the index in the text before decoding.
 type layer struct {
 	text string
 	ends [][2]int32
 }
 
-// before returns the index in the text before decoding of an index in the decoded text.
+// before returns the index in the original text for an index in the decoded one.
 func (l *layer) before(i int) int {
 	n, found := slices.BinarySearchFunc(l.ends, i, func(end [2]int32, i int) int { return int(end[0]) - i })
 	if found {
@@ -26,7 +27,8 @@ func (l *layer) before(i int) int {
 	return int(l.ends[n-1][1]) + i - int(l.ends[n-1][0])
 }
 
-// unescape decodes the escapes of JSON in a text that is a part of a JSON text, such as a line of a log. It returns false if there are none.
+// unescape decodes JSON's escapes in a text that is a fragment of JSON, such as a part of a log
+// line. It returns false if the text has none.
 func unescape(text string) (out layer, ok bool) {
 	if strings.IndexByte(text, '\\') < 0 || len(text) > 1<<30 {
 		return out, false
@@ -54,10 +56,11 @@ func unescape(text string) (out layer, ok bool) {
 	return out, out.ends != nil
 }
 
-// shortEscapes are the characters of the escapes of two characters, by the second.
+// shortEscapes maps the second character of an escape of two characters to the escaped character.
 var shortEscapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escaped returns the character of the escape that begins a text, or pair of escapes, and its length, 0 for none.
+// escaped returns the character of the escape, or of the surrogate pair of escapes, at the
+// beginning of a text, and its length. The length is 0 if there is none.
 func escaped(text string) (rune, int) {
 	if len(text) < 2 {
 		return 0, 0

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
-// The escapes of JSON in a text that is no JSON, such as a line of a log, hide no secret.
+// Secrets with JSON's escapes are found in a text that is not JSON, such as a log line.
 func TestEscapesInTexts(t *testing.T) {
 	v := results(t, named("card", "iban", "keys")...)
 	for text, want := range map[string]string{
@@ -27,7 +27,7 @@ func TestEscapesInTexts(t *testing.T) {
 	}
 }
 
-// What stands beside a secret does not hide it.
+// A secret is found whatever text is next to it.
 func TestNeighbours(t *testing.T) {
 	v := results(t, named("card", "email", "keys")...)
 	for text, want := range map[string]string{
@@ -57,7 +57,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// The cost of an expression that reads to the end of the text after each match is bounded.
+// The cost of an expression that reads to the end of the text for each match is bounded.
 func TestExpressionsThatReadFar(t *testing.T) {
 	for _, pattern := range []string{`x(.*y)?`, `z|x[^y]{0,100}\by`} {
 		v := results(t, redact.Rule{Name: "far", Pattern: pattern, Replace: "-"})
@@ -78,7 +78,7 @@ func TestExpressionsThatReadFar(t *testing.T) {
 	}
 }
 
-// A rule in audit mode changes nothing, whatever it costs.
+// A rule in audit mode changes nothing, even if it exceeds its bound.
 func TestDryBeyondTheBounds(t *testing.T) {
 	counts := new(redact.Counts)
 	m := compiled(t, redact.Rule{Name: "mail", Pattern: "email"}, redact.Rule{Name: "slow", Pattern: `(x{1,8}y){1,10}z`, Dry: true},

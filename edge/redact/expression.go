@@ -8,21 +8,24 @@ import (
 )
 
 const (
-	// maxShort is the length of the longest match, in characters, up to which an expression is not resumed.
+	// maxShort is the maximum length of matches, in characters, for which the cost of an expression
+	// is not metered.
 	maxShort = 64
-	// eager is how many matches are searched before the cost of each is observed.
+	// eager is the number of matches that are searched before the cost is metered.
 	eager = 4
-	// readerCost is how much slower the observed search is.
+	// readerCost is the factor by which a metered search is slower.
 	readerCost = 2
 )
 
-// expression finds what a regular expression matches. One search is linear in the text, but one follows each match, and it may read to the
-// end of the text: so the matches of an expression that may read far are searched with an observed cost, which is charged to left.
+// expression returns a function that finds the matches of a regular expression. A search for one
+// match is linear in the length of the text, but it may read to the end of the text for each match.
+// Therefore the search for long matches is metered: its cost is subtracted from left. longest is
+// the length of the longest match.
 func expression(re *regexp.Regexp, longest int, weight int64) func(text string, left *int64) []match {
 	if longest <= maxShort {
 		return func(text string, _ *int64) []match { return notEmpty(re.FindAllStringIndex(text, -1)) }
 	}
-	// It begins one character before the place where the search continues, so that ^ and \b see what is before.
+	// The search begins one character early, so that ^ and \b see the character before it.
 	resumed := regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + re.String() + `)`)
 	return func(text string, left *int64) []match {
 		first := re.FindAllStringIndex(text, eager)
@@ -58,7 +61,7 @@ func notEmpty(found [][]int) (out []match) {
 	return out
 }
 
-// charged reads a text, and charges what it reads. It ends when nothing is left.
+// charged reads a text and subtracts the cost from left. It returns io.EOF when left is negative.
 type charged struct {
 	text   string
 	left   *int64
@@ -76,7 +79,8 @@ func (c *charged) ReadRune() (rune, int, error) {
 	return r, n, nil
 }
 
-// longest returns the length of the longest match of an expression, in characters. Beyond maxShort it is any larger number.
+// longest returns the length of an expression's longest match, in characters. The result is larger
+// than maxShort if the length is.
 func longest(re *syntax.Regexp) (n int) {
 	switch re.Op {
 	case syntax.OpLiteral:

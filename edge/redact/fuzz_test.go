@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/leaks"
 )
 
-// all are rules with every named pattern, an expression and paths.
+// all returns rules with every named pattern, an expression and paths.
 func all() []redact.Rule {
 	return append(named("card", "email", "iban", "keys"), redact.Rule{Name: "acme", Pattern: leaks.Expression, Replace: "0"},
 		redact.Rule{Name: "pin", Path: "result.pin"}, redact.Rule{Name: "deep", Path: "arguments.*.secret", Replace: "1"})
@@ -40,7 +40,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestSecrets searches for generated secrets in what is left of texts that have them in every form.
+// TestSecrets masks texts with generated secrets in every form, and searches the results for the
+// secrets.
 func TestSecrets(t *testing.T) {
 	v := results(t, all()...)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -8,28 +8,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// document is what a JSON text is, for the rules with a path.
+// document is the meaning of a JSON text, which selects the paths that apply to it.
 type document uint8
 
 const (
-	// anyDocument may be anything: the paths of both roots apply to it, and to its members with the names of the roots.
+	// anyDocument is of unknown meaning: the paths of both roots apply to it, and to its members
+	// with the names of the roots.
 	anyDocument document = iota
 	resultDocument
 	argumentsDocument
-	// otherDocument is neither: no path applies to it.
+	// otherDocument is neither a result nor arguments: no path applies to it.
 	otherDocument
-	// formDocument is the schema of a form: the names of its fields, with which the client answers, are kept.
+	// formDocument is the schema of a form. The names of its fields are kept, because the client
+	// answers with them.
 	formDocument
 )
 
 // The roots of paths.
 const (
 	rootResult, rootArguments = "result", "arguments"
-	// structured is the member of a result that has its structured content.
+	// structured is the member of a result with the structured content.
 	structured = "structuredContent"
 )
 
-// Result returns structured content, or another JSON value of a result, without its secrets.
+// Result returns a JSON value of a result, such as structured content, without its secrets.
 func (v *View) Result(raw string) string { return v.json(raw, resultDocument) }
 
 // Arguments returns the arguments of a call without their secrets.
@@ -44,8 +46,8 @@ func (v *View) Arguments(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// JSON returns a JSON value without its secrets. Strings are searched as they are decoded, names of members and numbers, too. A text
-// that is not JSON is searched as a text.
+// JSON returns a JSON value without its secrets. It searches decoded strings, names of members and
+// numbers. Text that is not JSON is searched as text.
 func (v *View) JSON(raw string) string { return v.json(raw, anyDocument) }
 
 func (v *View) json(raw string, doc document) string {
@@ -86,7 +88,8 @@ func (p *pass) json(raw string, doc document) string {
 	return p.wholly(raw)
 }
 
-// wholly returns what stands in the place of a JSON value beyond the bounds: a value of the same type, except for numbers.
+// wholly returns the replacement of a JSON value that exceeds a bound. It has the type of raw if
+// that is an object or an array, and is a string otherwise.
 func (p *pass) wholly(raw string) string {
 	if !p.v.enforced {
 		return raw
@@ -101,24 +104,24 @@ func (p *pass) wholly(raw string) string {
 	return text
 }
 
-// step is a rule with a path, and how many of its names were found on the way to a value.
+// step is a rule with a path. n is the number of the path's names on the way to a value.
 type step struct {
 	rule *rule
 	n    int
 }
 
-// walk rewrites a document.
+// walk searches a document and writes the result.
 type walk struct {
 	*pass
 	doc   document
 	again bool
 	in    string
-	// out has what replaces in[:done], if something was replaced.
+	// out replaces in[:done]. nil means that nothing was replaced.
 	out  []byte
 	done int
 }
 
-// document returns a valid JSON value without its secrets.
+// document returns a document without its secrets. raw must be valid JSON.
 func (p *pass) document(raw string, doc document, again bool) string {
 	w := walk{pass: p, doc: doc, again: again, in: raw}
 	var steps []step
@@ -134,7 +137,7 @@ func (p *pass) document(raw string, doc document, again bool) string {
 	return string(append(w.out, raw[w.done:]...))
 }
 
-// replace puts a text in the place of in[from:to].
+// replace replaces in[from:to] by a text.
 func (w *walk) replace(from, to int, text string, quoted bool) {
 	if w.out == nil {
 		w.out = make([]byte, 0, len(w.in))
@@ -155,7 +158,7 @@ func (w *walk) space(i int) int {
 	return i
 }
 
-// value searches the value at i, and returns the index after it. The document is valid.
+// value searches the value at i and returns the index after it. The document must be valid.
 func (w *walk) value(i int, steps []step, root bool) int {
 	switch c := w.in[i]; {
 	case c == '{':
@@ -173,7 +176,7 @@ func (w *walk) value(i int, steps []step, root bool) int {
 		text := w.unquoted(i, end)
 		w.nested++
 		masked, doc := text, w.doc
-		if doc == formDocument { // What is in a string of it is no form.
+		if doc == formDocument { // a string in a form is not itself a form
 			doc = otherDocument
 		}
 		if w.nested > maxNested && isDocument(text) {
@@ -232,7 +235,7 @@ func (w *walk) name(name string) string {
 	return w.text(name, w.doc, w.again)
 }
 
-// member searches the value at i of the member of an object.
+// member searches the value at i, which is the value of an object's member with the name.
 func (w *walk) member(i int, name string, steps []step, root bool) int {
 	if w.doc == formDocument && name == "required" && w.in[i] == '[' {
 		return w.end(i)
@@ -298,7 +301,7 @@ func (w *walk) end(i int) int {
 	}
 }
 
-// valueFor returns the replacement of a value as JSON.
+// valueFor returns the replacement of the JSON value was.
 func (r *rule) valueFor(was string) string {
 	if r.numeric && jsonrpc.TypeOf([]byte(was)) == jsonrpc.Number {
 		return r.replace
@@ -306,7 +309,8 @@ func (r *rule) valueFor(was string) string {
 	return string(jsonrpc.AppendString(nil, r.replace))
 }
 
-// number replaces the number in[i:end] if it is a secret. It is searched as it is written, and as an integer.
+// number replaces the number in[i:end] if it is a secret. It searches the number as it is written,
+// and as an integer.
 func (w *walk) number(i, end int) {
 	if end-i < 4 { // no secret is shorter
 		return
@@ -328,7 +332,8 @@ func (w *walk) number(i, end int) {
 // maxInteger bounds the digits of a number that is searched as an integer.
 const maxInteger = 64
 
-// integer returns the integer that a number with a fraction or an exponent is, in decimal digits; false if it is none, or too large.
+// integer returns the integer value of a number with a fraction or an exponent, in decimal digits.
+// It returns false if the value is not an integer, or is too large.
 func integer(literal string) (string, bool) {
 	mantissa, power := strings.TrimPrefix(literal, "-"), 0
 	if e := strings.IndexAny(mantissa, "eE"); e >= 0 {

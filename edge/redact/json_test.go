@@ -92,7 +92,8 @@ func TestMessage(t *testing.T) {
 	v.Message((*pb.CallToolResult)(nil))
 }
 
-// The fields of a form keep their names, with which the client answers, and have no default that is a replacement.
+// A form keeps the names of its fields, because the client answers with them. A default that would
+// be replaced is removed.
 func TestForm(t *testing.T) {
 	v := results(t, named("card", "email")...)
 	for in, want := range map[string]string{

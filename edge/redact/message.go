@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// kept are the fields of the contract that clients send back, or that select a behaviour: they are not replaced. All other texts are, those
-// of later versions of the contract included.
+// kept are the fields of the contract that clients send back, or that select a behaviour. They are
+// not replaced. All other texts are, including those of fields that the contract gets later.
 var kept = map[protoreflect.FullName]bool{
 	"mcpedge.v1.Resource.uri": true, "mcpedge.v1.Resource.mime_type": true,
 	"mcpedge.v1.ResourceContents.uri": true, "mcpedge.v1.ResourceContents.mime_type": true,
@@ -26,7 +26,8 @@ var kept = map[protoreflect.FullName]bool{
 	"mcpedge.v1.ListResourceDirectoryResponse.next_page_token": true,
 }
 
-// Message replaces secrets in the texts of a message of the contract, in place. Bytes are not searched.
+// Message replaces secrets in the texts of a message of the contract, in place. It does not search
+// fields of bytes.
 func (v *View) Message(m proto.Message) {
 	if v == nil || m == nil || !m.ProtoReflect().IsValid() {
 		return
@@ -80,7 +81,8 @@ func (p *pass) mapped(f protoreflect.FieldDescriptor, m protoreflect.Map) {
 	})
 }
 
-// field returns the text of a field without its secrets. A field whose name ends with _json has JSON.
+// field returns the text of a field without its secrets. If the field's name ends with _json, the
+// text is JSON.
 func (p *pass) field(f protoreflect.FieldDescriptor, text string) string {
 	switch name := string(f.Name()); {
 	case !strings.HasSuffix(name, "_json"):
@@ -97,8 +99,8 @@ func (p *pass) field(f protoreflect.FieldDescriptor, text string) string {
 	return p.json(text, otherDocument)
 }
 
-// form returns the schema of a form without its secrets. A default that has one is left out: the client would send its replacement as the
-// user's answer.
+// form returns the schema of a form without its secrets. It removes a default that has a secret,
+// because the client would send the replacement as the user's answer.
 func (p *pass) form(text string) string {
 	masked := p.json(text, formDocument)
 	if masked == text {
@@ -122,7 +124,8 @@ func (p *pass) form(text string) string {
 	}))
 }
 
-// members returns an object with the values that of returns, without those for which it is nil. What is no object is returned as it is.
+// members replaces the value of each member of an object by the result of of. It removes a member
+// if the result is nil. It returns other JSON values unchanged.
 func members(object json.RawMessage, of func(name string, value json.RawMessage) json.RawMessage) json.RawMessage {
 	if jsonrpc.TypeOf(object) != jsonrpc.Object {
 		return object

@@ -5,23 +5,25 @@ import (
 	"strings"
 )
 
-// match is a part of a text, from its first byte to the one after its last.
+// match is the part text[from:to] of a text.
 type match struct{ from, to int }
 
-// finder returns the parts of a text that are secrets, in order. Its time is linear in the length of the text.
+// finder returns the secrets in a text, in their order. Its time is linear in the length of the
+// text.
 type finder func(text string) []match
 
 // namedPattern is a pattern with a name.
 type namedPattern struct {
 	find finder
-	// weight is its cost for each byte, as the number of instructions of an expression is.
+	// weight is the cost for each byte. It is comparable to the number of instructions of an
+	// expression.
 	weight int64
 }
 
-// The names of patterns that contain others.
+// keysName is the name of the pattern that combines others.
 const keysName = "keys"
 
-// patterns are the named patterns but for keysName.
+// patterns maps names to patterns, except for keysName.
 var patterns = map[string]namedPattern{
 	"card": {cards, 2}, "email": {emails, 1}, "iban": {ibans, 2}, "private-key": {privateKeys, 1}, "jwt": {jwts, 1}, "bearer": {bearers, 2},
 }
@@ -32,7 +34,7 @@ func init() {
 	}
 }
 
-// Named returns the names of all named patterns, in order.
+// Named returns the sorted names of all named patterns.
 func Named() []string {
 	out := []string{keysName}
 	for name := range patterns {
@@ -42,7 +44,7 @@ func Named() []string {
 	return out
 }
 
-// inKeys are the patterns that keysName contains beside keys.
+// inKeys are the patterns that keysName combines with those of keys.
 var inKeys = []string{"private-key", "jwt", "bearer"}
 
 func isNamed(name string) bool {
@@ -80,22 +82,24 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func alnum(c byte) bool { return digit(c) || letter(c) }
 
-// wordly reports whether a byte continues a word of a program.
+// wordly reports whether a byte can be part of an identifier.
 func wordly(c byte) bool { return alnum(c) || c == '_' }
 
-// key is a shape of keys: a text that begins them and the rest.
+// key describes a format of keys: a prefix and further characters.
 type key struct {
 	prefix string
-	// class is the characters of the rest; least is its shortest length, and exact whether it is the only one.
+	// class accepts the characters after the prefix. least is their minimum number, or their exact
+	// number if exact is true.
 	class func(byte) bool
 	least int
 	exact bool
 }
 
-// within reports whether a key after the byte would be a part of a word. The prefix sk- ends many words.
+// within reports whether a key after the byte c would be part of a word. Prefixes such as sk- also
+// end words.
 func (k *key) within(c byte) bool { return alnum(c) || k.prefix[2] == '-' && dashed(c) }
 
-// leastKey is less than the length of every key.
+// leastKey is a lower bound of the length of every key. Shorter texts are not searched.
 const leastKey = 14
 
 func dashed(c byte) bool { return wordly(c) || c == '-' }
@@ -106,7 +110,7 @@ func slashed(c byte) bool { return dashed(c) || c == '/' }
 
 func capital(c byte) bool { return digit(c) || c >= 'A' && c <= 'Z' }
 
-// keys are the shapes of keys by the names of their patterns.
+// keys maps the names of patterns to their formats of keys.
 var keys = map[string][]key{
 	"aws-key": {{"AKIA", capital, 16, true}, {"ASIA", capital, 16, true}},
 	"github-token": {
@@ -158,8 +162,8 @@ func findKeys(shapes []key, text string) (out []match) {
 	return out
 }
 
-// jwts finds JSON Web Tokens, signed, unsigned and encrypted: parts of base64url that are separated by dots, the first of which begins an
-// object.
+// jwts finds JSON Web Tokens, signed, unsigned and encrypted. These are parts of base64url that
+// dots separate. The first part is the encoding of an object.
 func jwts(text string) (out []match) {
 	for at := 0; ; {
 		n := strings.Index(text[at:], "eyJ")
@@ -184,7 +188,8 @@ func jwts(text string) (out []match) {
 	}
 }
 
-// bearers finds what follows the word Bearer, if it looks like a token: 16 characters or more, with a digit and a letter.
+// bearers finds a token after the word Bearer. It must have at least 16 characters, with a digit
+// and a letter.
 func bearers(text string) (out []match) {
 	const scheme = "bearer"
 	for at := 0; at+len(scheme) < len(text); {
@@ -217,11 +222,12 @@ const (
 	pemBegin = "-----BEGIN "
 	pemEnd   = "-----END "
 	pemDash  = "-----"
-	// maxLabel bounds the label of a block.
+	// maxLabel bounds the length of a block's label.
 	maxLabel = 64
 )
 
-// privateKeys finds PEM blocks of private keys. A block without an end takes the rest of the text.
+// privateKeys finds PEM blocks of private keys. A block without an end line extends to the end of
+// the text.
 func privateKeys(text string) (out []match) {
 	for at := 0; ; {
 		n := strings.Index(text[at:], pemBegin)
@@ -247,7 +253,7 @@ func privateKeys(text string) (out []match) {
 	}
 }
 
-// emails finds addresses of e-mail.
+// emails finds e-mail addresses.
 func emails(text string) (out []match) {
 	local := func(c byte) bool { return alnum(c) || c >= 0x80 || strings.IndexByte("._%+-'", c) >= 0 }
 	for at := 0; ; {
@@ -270,7 +276,8 @@ func emails(text string) (out []match) {
 	}
 }
 
-// domainEnd returns the index after the longest domain at an index: labels, of which the last is a top-level domain. It is 0 if there is none.
+// domainEnd returns the index after the longest domain at an index, or 0 if there is none. A domain
+// is a list of labels that ends with a top-level domain.
 func domainEnd(text string, from int) (end int) {
 	for i := from; ; {
 		label := i

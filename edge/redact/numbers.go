@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// separator returns the length of the separator at i in a number that is written in groups, 0 if there is none.
+// separator returns the length of the separator of a number's groups at i, or 0 if there is none.
 func separator(text string, i int) int {
 	if i >= len(text) {
 		return 0
@@ -23,14 +23,14 @@ type group struct{ from, to int }
 
 const (
 	leastCard, mostCard = 12, 19
-	// leastGroup is the length of the shortest group of a card number except its last.
+	// leastGroup is the minimum length of the groups of a card number, except for the last one.
 	leastGroup = 3
 )
 
-// cards finds numbers of payment cards: 12 to 19 digits with the prefix and length of a scheme and the right check digit, in one group, or
-// in groups with one separator between them.
+// cards finds card numbers: 12 to 19 digits with the prefix and length of a scheme and a valid
+// check digit. The digits are in one group, or in groups with one separator between them.
 func cards(text string) (out []match) {
-	var groups []group // those that are separated by one separator each
+	var groups []group // groups with one separator between them
 	flush := func() {
 		for i := 0; i < len(groups); {
 			n := cardIn(text, groups[i:])
@@ -70,7 +70,7 @@ func cards(text string) (out []match) {
 	return out
 }
 
-// fractional reports whether a fraction other than zero is at i.
+// fractional reports whether a fraction other than zero begins at i.
 func fractional(text string, i int) bool {
 	if i+1 >= len(text) || text[i] != '.' || !digit(text[i+1]) {
 		return false
@@ -81,7 +81,8 @@ func fractional(text string, i int) bool {
 	return i < len(text) && alnum(text[i])
 }
 
-// cardIn returns how many of the first groups are a card number, 0 for none. The longest is preferred.
+// cardIn returns the number of leading groups that form a card number, or 0. It prefers the longest
+// number.
 func cardIn(text string, groups []group) (n int) {
 	var digits [mostCard]byte
 	length := 0
@@ -100,7 +101,7 @@ func cardIn(text string, groups []group) (n int) {
 	return n
 }
 
-// isCard reports whether digits are a card number.
+// isCard reports whether digits form a card number.
 func isCard(digits []byte) bool {
 	sum, double := 0, false
 	for i := len(digits) - 1; i >= 0; i-- {
@@ -115,7 +116,7 @@ func isCard(digits []byte) bool {
 	return sum%10 == 0 && hasScheme(digits)
 }
 
-// hasScheme reports whether a scheme issues numbers with the prefix and length of digits.
+// hasScheme reports whether a scheme issues card numbers with this prefix and length.
 func hasScheme(digits []byte) bool {
 	prefix, n := 0, len(digits)
 	for _, d := range digits[:4] {
@@ -141,7 +142,7 @@ func hasScheme(digits []byte) bool {
 	return false
 }
 
-// ibanLengths are the lengths of account numbers by the country's code.
+// ibanLengths maps country codes to the lengths of account numbers.
 var ibanLengths = func() map[string]int {
 	out := map[string]int{}
 	for n, countries := range map[int]string{
@@ -157,8 +158,8 @@ var ibanLengths = func() map[string]int {
 	return out
 }()
 
-// ibans finds international bank account numbers with the length of their country and the right check digits, in one group, or in groups
-// with one separator between them.
+// ibans finds international bank account numbers with the length of their country and valid check
+// digits. They are in one group, or in groups with one separator between them.
 func ibans(text string) (out []match) {
 	for i := 0; i+4 < len(text); i++ {
 		if !letter(text[i]) || !letter(text[i+1]) || !digit(text[i+2]) || i > 0 && alnum(text[i-1]) {
@@ -172,7 +173,7 @@ func ibans(text string) (out []match) {
 	return out
 }
 
-// ibanEnd returns the index after the account number that begins at from, 0 if there is none.
+// ibanEnd returns the index after the account number at from, or 0 if there is none.
 func ibanEnd(text string, from int) int {
 	var raw [34]byte
 	most, n, i := len(raw), 0, from

@@ -2,22 +2,22 @@ package redact
 
 import "slices"
 
-// Place is where a text is about to appear.
+// Place is a destination of texts.
 type Place uint8
 
 // The places.
 const (
-	// Results is what a client gets for its request: results, resources, prompts, completions, and errors.
+	// Results are the responses to clients: results, resources, prompts, completions and errors.
 	Results Place = iota
-	// Questions is what clients are asked: forms, messages for models, confirmations.
+	// Questions are the requests to clients: forms, messages for models, confirmations.
 	Questions
-	// Progress is the messages of progress.
+	// Progress are the messages of progress.
 	Progress
-	// Logs is the log of the edge, and the log messages that backends send to clients.
+	// Logs are the log of the edge, and the log messages that backends send to clients.
 	Logs
-	// Spans is the spans that are exported.
+	// Spans are the exported spans.
 	Spans
-	// Audit is the records of the audit.
+	// Audit are the records of the audit.
 	Audit
 	// Dev is the page for developers.
 	Dev
@@ -26,33 +26,36 @@ const (
 
 var placeNames = [placeCount]string{"results", "questions", "progress", "logs", "spans", "audit", "dev"}
 
-// String returns the name in the setting.
+// String returns the name of the place in the setting.
 func (p Place) String() string { return placeNames[p] }
 
-// About is what a text comes from. The zero value is unknown: then all rules apply.
+// About is the origin of a text. The zero value means that it is unknown: then all rules apply.
 type About struct {
 	// Backend is the configured name of a backend.
 	Backend string
-	// Tool is the canonical name of a tool. Empty means that it is no call of a tool.
+	// Tool is the canonical name of a tool. Empty means that the text is not from a call of a tool.
 	Tool string
 }
 
-// View is the rules that apply in a place. A nil View changes nothing. It is safe for concurrent use.
+// View has the rules that apply in a place. A nil View changes nothing. It is safe for concurrent
+// use.
 type View struct {
 	place    Place
 	patterns []*rule
 	paths    []*rule
-	// weight is the cost of a byte, of the rules that replace.
+	// weight is the cost of each byte for the rules that replace.
 	weight int64
-	// enforced is whether a rule replaces what it finds.
+	// enforced is true if a rule replaces its matches.
 	enforced bool
 	over     *count
-	// dry is whether a rule only counts; note gets the name of one that found something, and may be nil.
+	// dry is true if a rule only counts. note is called with the names of such rules that match; it
+	// may be nil.
 	dry  bool
 	note func(rule string)
 }
 
-// Noting returns a View that calls note with the name of each rule that found something and replaces nothing, perhaps repeatedly.
+// Noting returns a View that calls note with the name of each rule in audit mode that matches. It
+// may repeat names.
 func (v *View) Noting(note func(rule string)) *View {
 	if v == nil || !v.dry {
 		return v
@@ -62,7 +65,7 @@ func (v *View) Noting(note func(rule string)) *View {
 	return &own
 }
 
-// would counts what a rule found n times that replaces nothing.
+// would counts n matches of a rule in audit mode.
 func (v *View) would(r *rule, n int) {
 	r.counts[v.place].would.Add(int64(n))
 	if n > 0 && v.note != nil {
@@ -70,7 +73,7 @@ func (v *View) would(r *rule, n int) {
 	}
 }
 
-// View returns the rules for a place; nil if none applies. m may be nil.
+// View returns the rules for a place, or nil if none applies. m may be nil.
 func (m *Masker) View(place Place, about About) *View {
 	if m == nil {
 		return nil

@@ -15,48 +15,53 @@ import (
 
 // Rule is one entry of the setting redact.
 type Rule struct {
-	// Name is in metrics and in the default of Replace. No other rule has it.
+	// Name is the unique name of the rule. Metrics and the default of Replace contain it.
 	Name string
-	// Pattern is a named pattern, see Named, or a regular expression (RE2). Either it or Path is set.
+	// Pattern is the name of a pattern (see Named) or a regular expression (RE2). Exactly one of
+	// Pattern and Path is set.
 	Pattern string
-	// Path names a value in structured content or in arguments: "result." or "arguments." and names of members, separated by dots. "*" is any
-	// name. Arrays are looked into.
+	// Path selects a value in structured content or in arguments. It begins with "result." or
+	// "arguments.", followed by names of members that dots separate. "*" matches any name. A path
+	// also applies to the elements of arrays.
 	Path string
-	// Replace stands in the place of what is found. If it is a number in JSON, a number is replaced by a number. Empty means
-	// "[REDACTED:NAME]".
+	// Replace is the replacement. If it is a JSON number, it replaces numbers as a number. Empty
+	// means "[REDACTED:NAME]".
 	Replace string
-	// In are the names of the places to which it applies. Empty means all.
+	// In lists the names of the places in which the rule applies. Empty means all.
 	In []string
-	// Backends and Tools are patterns of names, see internal/pattern: the rule applies to what comes from these. Empty means all. They have an
-	// effect in Results, Questions and Progress, and for log messages of backends. A rule with Tools applies to calls of tools alone.
+	// Backends and Tools are patterns of names (see internal/pattern): the rule applies to texts
+	// that come from these. Empty means all. They have an effect in Results, Questions and Progress,
+	// and for log messages of backends. A rule with Tools applies only to calls of tools.
 	Backends, Tools []string
-	// Dry counts what is found, and replaces nothing.
+	// Dry counts matches and replaces nothing.
 	Dry bool
 }
 
 // Bounds of the settings.
 const (
-	// MaxRules bounds the rules.
+	// MaxRules bounds the number of rules.
 	MaxRules = 64
-	// maxExpression bounds the instructions of one expression, and maxExpressions those of all.
+	// maxExpression bounds the instructions of one expression, and maxExpressions the sum for all
+	// expressions.
 	maxExpression, maxExpressions = 1_000, 10_000
-	// maxReplace bounds the bytes of a replacement.
+	// maxReplace bounds the length of a replacement, in bytes.
 	maxReplace = 200
 )
 
-// exceeded stands in the place of a text beyond the bounds.
+// exceeded replaces a text that exceeds a bound.
 const exceeded = "[REDACTED]"
 
 // rule is a compiled Rule.
 type rule struct {
 	name string
-	// find finds the secrets of a text, and charges to left what it costs beyond a search of the text. nil for a path.
+	// find returns the secrets in a text. It subtracts the cost beyond one search of the text from
+	// left. nil for a rule with a path.
 	find    func(text string, left *int64) []match
 	weight  int64
-	root    string // "result" or "arguments", of a path
+	root    string // "result" or "arguments", for a rule with a path
 	path    []string
 	replace string
-	// numeric is whether replace is a number.
+	// numeric is true if replace is a JSON number.
 	numeric         bool
 	in              [placeCount]bool
 	backends, tools pattern.List
@@ -64,19 +69,19 @@ type rule struct {
 	counts          [placeCount]*count
 }
 
-// Masker has the rules in force together. It is immutable after CountIn, and safe for concurrent use.
+// Masker has the rules in force. It is immutable after CountIn, and safe for concurrent use.
 type Masker struct {
 	rules []*rule
-	// views are those of places where no rule is limited to backends or tools.
+	// views has the View of each place for texts of unknown origin.
 	views [placeCount]*View
-	// limited is whether a rule is limited to backends or tools.
+	// limited is true if a rule has backends or tools.
 	limited bool
-	// over counts the texts beyond the bounds.
+	// over counts the texts that exceeded a bound.
 	over [placeCount]*count
 }
 
-// Compile returns the Masker of rules, nil for none. The error has a part for each rule that is invalid, which begins with its place in
-// the settings.
+// Compile returns the Masker of rules, or nil without rules. The error joins one error for each
+// invalid rule, which begins with the rule's place in the settings.
 func Compile(rules []Rule) (*Masker, error) {
 	if len(rules) == 0 {
 		return nil, nil
@@ -161,10 +166,10 @@ func (r *rule) setPath(path string) error {
 	return nil
 }
 
-// maxPath bounds the names of a path.
+// maxPath bounds the number of names in a path.
 const maxPath = 32
 
-// word matches what is meant to be the name of a pattern.
+// word matches a text that is probably meant as the name of a pattern.
 var word = regexp.MustCompile(`\A[a-z][a-z-]*\z`)
 
 func (r *rule) setPattern(text string) error {
@@ -193,7 +198,7 @@ func (r *rule) setPattern(text string) error {
 	return nil
 }
 
-// stable returns an error if a replacement would itself be replaced.
+// stable returns an error if a rule matches a replacement.
 func (m *Masker) stable(rules []Rule) error {
 	var errs []error
 	for i, of := range m.rules {

@@ -75,7 +75,7 @@ func TestCurrent(t *testing.T) {
 	if texts() != nil || (*redact.Current)(nil).Masker() != nil {
 		t.Error("nothing is in force, and something is masked")
 	}
-	for range 2 { // The counts go on when the rules are replaced.
+	for range 2 { // the counts are kept when the rules are replaced
 		c.Set(compiled(t, redact.Rule{Name: "a", Pattern: "card"}))
 		if got := texts()("4111111111111111"); got != "[REDACTED:a]" {
 			t.Errorf("got %q", got)

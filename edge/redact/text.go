@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// maxWork bounds what one message, or one text, may cost: bytes, times the instructions of all expressions.
+	// maxWork bounds the cost of one message or text: its bytes, times the instructions of all
+	// expressions.
 	maxWork = 1 << 29
-	// maxRounds bounds how often a text is searched until nothing is found in it.
+	// maxRounds bounds the number of searches of a text, which is searched until nothing is found.
 	maxRounds = 4
-	// maxNested bounds the documents in strings of documents.
+	// maxNested bounds the nesting of documents in strings of documents.
 	maxNested = 8
-	// maxEscapes bounds the levels of escapes that are decoded in a text that is no document.
+	// maxEscapes bounds the levels of escapes that are decoded in a text that is not a document.
 	maxEscapes = 3
 )
 
-// pass is one use of a View, with what is left of its bounds. Rules in audit mode have bounds of their own: they must not change what the
-// others find.
+// pass is one use of a View, with the rest of its bounds. Rules in audit mode have a bound of their
+// own, because they must not affect the matches of other rules.
 type pass struct {
 	v       *View
 	left    int64
@@ -28,10 +29,11 @@ type pass struct {
 	nested  int
 }
 
-// pass returns a new pass.
+// pass returns a new pass of v.
 func (v *View) pass() pass { return pass{v: v, left: maxWork, dryLeft: maxWork} }
 
-// Text returns a text without its secrets. A text that is a JSON object or array is searched as such: see JSON.
+// Text returns a text without its secrets. A text that is a JSON object or array is searched as
+// JSON is.
 func (v *View) Text(text string) string {
 	if v == nil || text == "" {
 		return text
@@ -40,7 +42,8 @@ func (v *View) Text(text string) string {
 	return p.text(text, anyDocument, false)
 }
 
-// text is Text. again is true for a text that was searched before: rules that only count do not count again.
+// text implements Text. again is true for a text that was searched before: rules in audit mode then
+// do not count again.
 func (p *pass) text(text string, doc document, again bool) string {
 	for n := range maxRounds {
 		if !p.affords(len(text)) {
@@ -63,13 +66,13 @@ func (p *pass) text(text string, doc document, again bool) string {
 	return p.exceeded(text)
 }
 
-// affords charges the search of a text of n bytes, and reports whether it is within the bounds.
+// affords subtracts the cost of searching n bytes, and reports whether it is within the bound.
 func (p *pass) affords(n int) bool {
 	p.left -= int64(n) * p.v.weight
 	return p.left >= 0
 }
 
-// exceeded returns what stands in the place of a text beyond the bounds.
+// exceeded returns the replacement of a text that exceeds a bound.
 func (p *pass) exceeded(text string) string {
 	if !p.v.enforced || text == exceeded {
 		return text
@@ -90,7 +93,7 @@ type hit struct {
 	rule *rule
 }
 
-// plain returns a text that is no document without its secrets.
+// plain returns a text that is not a document without its secrets.
 func (p *pass) plain(text string, again bool) string {
 	hits := p.hits(text, again)
 	if len(hits) == 0 {
@@ -106,8 +109,9 @@ func (p *pass) plain(text string, again bool) string {
 	return string(append(out, text[at:]...))
 }
 
-// hits returns the parts of a text that are replaced, in order and without overlaps. Those of rules that only count are counted,
-// unless again is true. After it p.left is negative if not all were found.
+// hits returns the parts of a text to replace, in order and without overlaps. It counts the matches
+// of rules in audit mode, unless again is true. If not all matches were found, p.left is negative
+// afterwards.
 func (p *pass) hits(text string, again bool) (out []hit) {
 	decoded := []layer{{text: text}}
 	for len(decoded) <= maxEscapes {
@@ -151,7 +155,7 @@ func (p *pass) hits(text string, again bool) (out []hit) {
 	return p.apart(out)
 }
 
-// apart sorts hits, joins those that overlap, and counts them.
+// apart sorts hits, joins overlapping ones, and counts them.
 func (p *pass) apart(out []hit) []hit {
 	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(a.from, b.from) })
 	kept := out[:0]

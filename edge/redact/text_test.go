@@ -17,13 +17,13 @@ func compiled(t testing.TB, rules ...redact.Rule) *redact.Masker {
 	return m
 }
 
-// results is the View of results of rules.
+// results returns the View of rules for Results.
 func results(t testing.TB, rules ...redact.Rule) *redact.View {
 	t.Helper()
 	return compiled(t, rules...).View(redact.Results, redact.About{})
 }
 
-// named is a rule for each named pattern, in its name.
+// named returns a rule for each named pattern. The rule has the name of its pattern.
 func named(patterns ...string) (out []redact.Rule) {
 	for _, p := range patterns {
 		out = append(out, redact.Rule{Name: p, Pattern: p, Replace: "<" + p + ">"})
@@ -31,7 +31,7 @@ func named(patterns ...string) (out []redact.Rule) {
 	return out
 }
 
-// The keys are put together here so that no scanner of secrets takes this file for a leak.
+// The keys are concatenated so that scanners for secrets do not report this file.
 var (
 	aws       = "AKIA" + strings.Repeat("Q", 15) + "7"
 	github    = "ghp_" + strings.Repeat("a1", 18)
@@ -57,7 +57,7 @@ func TestText(t *testing.T) {
 		"4111 1111 1111 1111 12/27":                             "<card> 12/27",
 		"ref 42 4111 1111 1111 1111 7":                          "ref 42 <card> 7",
 		"5555555555554444,4012888888881881":                     "<card>,<card>",
-		"4111111111111112":                                      "4111111111111112", // the check digit is wrong
+		"4111111111111112":                                      "4111111111111112", // invalid check digit
 		"1764446400000":                                         "1764446400000",    // a time in milliseconds
 		"0.4242424242424242":                                    "0.4242424242424242",
 		"a4111111111111111":                                     "a4111111111111111", // part of a word
@@ -71,7 +71,7 @@ func TestText(t *testing.T) {
 		"to DE89 3704 0044 0532 0130 00 now":                    "to <iban> now",
 		"GB29NWBK60161331926819/x":                              "<iban>/x",
 		"fr1420041010050500013M02606":                           "<iban>",
-		"DE89370400440532013001":                                "DE89370400440532013001", // the check digits are wrong
+		"DE89370400440532013001":                                "DE89370400440532013001", // invalid check digits
 		"key=" + aws + ";":                                      "key=<aws-key>;",
 		aws + "A":                                               aws + "A",
 		github + " " + gitlab + ".":                             "<github-token> <gitlab-token>.",
@@ -117,7 +117,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// A replacement can join what stood apart to what is a secret itself.
+// A replacement can join its neighbours into another secret.
 func TestUntilNothingIsFound(t *testing.T) {
 	v := results(t, redact.Rule{Name: "x", Pattern: `<[a-z]>`, Replace: "-"}, redact.Rule{Name: "y", Pattern: `a-b\b`, Replace: "*"})
 	if got := v.Text("a<q>b"); got != "*" {
