@@ -16,7 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// shelf is a sink that keeps records. It takes as many as room says and fails with err then.
+// shelf is a sink that keeps records. It accepts room records and then fails with err.
 type shelf struct {
 	mu     sync.Mutex
 	kept   []Record
@@ -110,8 +110,8 @@ func TestRecordsAreWrittenInOrder(t *testing.T) {
 	})
 }
 
-// Unless records are required, a sink that fails or hangs delays no call; what does not fit is lost
-// and counted, and what fits is written when the sink is back.
+// Unless records are required, a failing or hanging sink delays no call. Records that exceed the
+// queue are lost and counted. The others are written when the sink has recovered.
 func TestSlowSink(t *testing.T) {
 	with(t, Options{Queue: 4 * (overhead + 1)}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(nil, time.Hour)
@@ -132,7 +132,8 @@ func TestSlowSink(t *testing.T) {
 	})
 }
 
-// What is required takes effect once it is written, and is refused where that takes too long.
+// A required decision takes effect once its record is written. If that takes too long, the request
+// is refused.
 func TestRequired(t *testing.T) {
 	with(t, Options{Required: true, Timeout: time.Second}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(nil, 600*time.Millisecond)
@@ -154,8 +155,8 @@ func TestRequired(t *testing.T) {
 	})
 }
 
-// While a required sink fails, everything is refused at once, nothing is lost, and outcomes of what
-// was in flight are written when it is back.
+// While a required sink fails, every request is refused at once, and no record is lost. The
+// outcomes of calls in flight are written when the sink has recovered.
 func TestRequiredSinkFails(t *testing.T) {
 	with(t, Options{Required: true, Timeout: time.Second, Queue: 2 * overhead}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(errors.New("no space left on device"), 0)
@@ -180,7 +181,8 @@ func TestRequiredSinkFails(t *testing.T) {
 	})
 }
 
-// Who waits for a record when the edge ends is refused, and what cannot be written is counted.
+// A request that waits for its record when the Log is closed is refused, and the lost record is
+// counted.
 func TestClose(t *testing.T) {
 	with(t, Options{Required: true, Timeout: time.Hour}, func(t *testing.T, l *Log, s *shelf) {
 		s.set(errors.New("gone"), 0)
@@ -220,7 +222,7 @@ func TestArguments(t *testing.T) {
 			if err := l.Decided(t.Context(), &Record{}, CallArguments{Effective: given, Sent: given}); err != nil {
 				t.Fatal(err)
 			}
-			clear(given) // they stay the caller's
+			clear(given) // the Log must not retain the caller's slice
 			time.Sleep(gather)
 			synctest.Wait()
 			if r := s.kept[0]; string(r.Arguments) != x.want || r.ArgumentsDigest != x.digest || string(r.SentArguments) != x.want || r.SentArgumentsDigest != x.digest {
@@ -230,7 +232,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// What was asked of a full record is in its line, and the line is JSON.
+// Every field of a record is in its line, which is valid JSON.
 func TestLine(t *testing.T) {
 	r := Record{
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Event: EventOutcome, Settings: "0a1b",
@@ -273,7 +275,7 @@ func BenchmarkDecided(b *testing.B) {
 	}
 }
 
-// nowhere makes lines and forgets them.
+// nowhere is a sink that encodes records and discards them.
 type nowhere struct{}
 
 func (nowhere) Write(_ context.Context, records []Record) (int, error) {
@@ -286,8 +288,8 @@ func (nowhere) Write(_ context.Context, records []Record) (int, error) {
 
 func (nowhere) Close(context.Context) error { return nil }
 
-// A record has no control characters that could move a terminal's cursor or reverse its text. Its
-// value is unchanged.
+// Lines have no control characters, which could move a terminal's cursor or reverse its text. The
+// values of the record are unchanged.
 func TestRecordsHaveNoControls(t *testing.T) {
 	r := Record{Target: "tool\x1b[31m\u202e\u009b2J\x7f", Arguments: []byte("{\"a\":\"\u202e\"}"), Who: Who{Client: "\u2066"}}
 	line := string(r.appendLine([]byte("before "), "r1"))

@@ -4,11 +4,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Awaited is the call on whose approval an operator decides.
+// Awaited is a call that waits for the approval that an operator gives or refuses.
 type Awaited struct {
 	// Names are those of the approvals that the call waits for.
 	Names []string
-	// Requester is the caller that made it.
+	// Requester is the caller that made the call.
 	Requester Who
 }
 
@@ -23,7 +23,7 @@ func (a *Awaited) size() (n int) {
 	return n + len(a.Requester.Issuer) + len(a.Requester.Subject) + len(a.Requester.Client) + overhead/4
 }
 
-// encode returns a as JSON; nil if a is nil.
+// encode returns a as JSON. It returns nil if a is nil.
 func (a *Awaited) encode() []byte {
 	if a == nil {
 		return nil

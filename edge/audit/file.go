@@ -25,9 +25,9 @@ var _ Sink = (*File)(nil)
 // mode is the mode of created files: readable by their owner alone.
 const mode = 0o600
 
-// NewFile opens or creates a file to append to. The directory of path must exist. replica names
-// this replica in each line; empty leaves the member out. It returns an error if another File, of
-// this process or another one, has the lock.
+// NewFile opens or creates a file for appending. The directory of path must exist. replica is the
+// name of this replica in each line; empty omits it. It returns an error if another File, of this
+// process or another one, holds the lock.
 func NewFile(path, replica string) (*File, error) {
 	f := &File{path: path, replica: replica}
 	if err := f.open(); err != nil {
@@ -36,8 +36,8 @@ func NewFile(path, replica string) (*File, error) {
 	return f, nil
 }
 
-// CheckFile returns an error if NewFile would fail. It changes nothing, and does not look for a
-// lock: a running edge may have it.
+// CheckFile returns an error if NewFile would fail. It changes nothing. It does not check the lock,
+// which a running edge may hold.
 func CheckFile(path string) error {
 	if err := regular(path); errors.Is(err, fs.ErrNotExist) {
 		probe, err := os.CreateTemp(filepath.Dir(path), ".mcpedge-audit-*")
@@ -67,8 +67,8 @@ func (f missingFolder) Error() string { return "the folder " + string(f) + " is 
 
 func (f missingFolder) Is(target error) bool { return target == fs.ErrNotExist }
 
-// regular returns an error if path is no regular file: writing to others, such as a pipe without a
-// reader, may block.
+// regular returns an error if path is not a regular file: writes to others, such as a pipe without
+// a reader, may block.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -102,8 +102,7 @@ func (f *File) open() error {
 	return f.mend()
 }
 
-// mend terminates a last line that is incomplete because its writer was killed or the disk was
-// full.
+// mend ends an incomplete last line, which remains if its writer was killed or the disk was full.
 func (f *File) mend() error {
 	if f.info.Size() == 0 {
 		return nil
@@ -157,7 +156,7 @@ type Lines struct {
 
 var _ Sink = (*Lines)(nil)
 
-// NewLines returns a Lines. replica names this replica in each line; empty leaves the member out.
+// NewLines returns a Lines. replica is the name of this replica in each line; empty omits it.
 func NewLines(out io.Writer, replica string) *Lines { return &Lines{out: out, replica: replica} }
 
 // Write implements Sink.
@@ -172,7 +171,7 @@ func (*Lines) Close(context.Context) error { return nil }
 type lines struct {
 	buffer []byte
 	ends   []int
-	// begun is the number of bytes of the next record's line that are written.
+	// begun is the number of bytes of the next record's line that were written.
 	begun int
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// targetsIn are the targets of the lines of a file, each of which has to be JSON.
+// targetsIn returns the targets of the records in a file, and fails for a line that is not JSON.
 func targetsIn(t *testing.T, path string) string {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -79,7 +79,7 @@ func TestRotation(t *testing.T) {
 	_ = f.Close(context.Background())
 }
 
-// While a file cannot be made anew nothing is taken, and all is written once it can.
+// While the file cannot be created, Write accepts nothing. All records are written once it can.
 func TestDirectoryIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -109,7 +109,7 @@ func TestDirectoryIsGone(t *testing.T) {
 	_ = f.Close(context.Background())
 }
 
-// A line that was cut when its writer died does not swallow the next.
+// A line that is incomplete because its writer was killed does not corrupt the next line.
 func TestCutLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	if err := os.WriteFile(path, []byte(`{"time":"20`), 0o600); err != nil {
@@ -128,7 +128,7 @@ func TestCutLine(t *testing.T) {
 	_ = f.Close(context.Background())
 }
 
-// narrow is a stream that takes so many bytes at a time, and says that there is no room then.
+// narrow is a stream that accepts a number of bytes, and then fails as if it were full.
 type narrow struct {
 	bytes.Buffer
 	most int
@@ -144,7 +144,8 @@ func (n *narrow) Write(p []byte) (int, error) {
 	return written, errNoRoom
 }
 
-// Records that were cut by a full disk are gone on with: each is there once, in a whole line.
+// A write that a full disk has interrupted is continued: each record is in the file once, as a
+// whole line.
 func TestFullDisk(t *testing.T) {
 	for most := range 200 {
 		out := &narrow{most: most + 1}

@@ -2,19 +2,19 @@ package audit
 
 import "github.com/mcpedge/mcpedge/edge/jsonrpc"
 
-// Hook is what one hook decided.
+// Hook is the decision of one hook.
 type Hook struct {
-	// Name of the hook. On is what it was asked about: request, answer or result.
+	// Name is the name of the hook. On is the checked message: request, answer or result.
 	Name, On string
 	// Outcome is pass, replace, deny, failed, busy or open.
 	Outcome string
-	// Reason is that of a denial or a failure, or empty.
+	// Reason is the reason of a denial or a failure. It may be empty.
 	Reason string
-	// Would means that the outcome had no effect, by the mode of the hook.
+	// Would means that the outcome had no effect, because the hook is in audit mode.
 	Would bool
 }
 
-// appendHooks appends the member hooks, if there are any.
+// appendHooks appends the member hooks, unless there are none.
 func appendHooks(dst []byte, hooks []Hook) []byte {
 	if len(hooks) == 0 {
 		return dst

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// refused fails the test unless an error says that another process writes the file, and what to do.
+// refused fails the test unless the error says that another process writes the file, with advice.
 func refused(t *testing.T, path string, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "{replica}") {
@@ -29,7 +29,8 @@ func opened(t *testing.T, path, replica string) *File {
 	return f
 }
 
-// Two writers do not share a file, by whatever name; once the first has ended, the next has it.
+// Two writers cannot open the same file, even by different names. Once the first is closed, another
+// can.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "link.jsonl")
@@ -54,7 +55,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A file that another writes is not touched: the line that is being written there is not ended.
+// A file that another process writes is not changed: its incomplete last line stays.
 func TestLockBeforeMending(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	opened(t, path, "a")
@@ -68,8 +69,8 @@ func TestLockBeforeMending(t *testing.T) {
 	}
 }
 
-// After a rotation the new file is locked, and the one that was moved away is free. While another
-// writer has the new one, nothing is taken.
+// After a rotation the new file is locked and the moved one is unlocked. While another writer has
+// the new file, Write accepts nothing.
 func TestLockAfterRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	f := opened(t, path, "a")
@@ -97,7 +98,7 @@ func TestLockAfterRotation(t *testing.T) {
 	}
 }
 
-// Where a file system has no locks, or the process was interrupted, the file is used.
+// If the file system has no locks, or the call was interrupted, the file is used without a lock.
 func TestLockIsAdvisory(t *testing.T) {
 	for _, c := range []struct {
 		errs []error

@@ -13,7 +13,7 @@ import (
 // locks it does nothing.
 func lock(f *os.File) (held bool) { return lockWith(syscall.Flock, int(f.Fd())) }
 
-// lockWith is lock for a descriptor, by a function such as syscall.Flock.
+// lockWith is lock for a descriptor, with a function such as syscall.Flock.
 func lockWith(flock func(fd, how int) error, fd int) (held bool) {
 	for {
 		err := flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)

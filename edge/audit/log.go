@@ -42,13 +42,13 @@ type Options struct {
 	Required bool
 	// Timeout bounds the write of a required record. 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Queue bounds the records that wait for a sink, in bytes. 0 means DefaultQueue. Required outcomes may
-	// exceed it, for the calls that were in flight when it became full.
+	// Queue bounds the records that wait for a sink, in bytes. 0 means DefaultQueue. The outcomes of calls
+	// that were in flight when a required queue became full may exceed it.
 	Queue int
-	// Settings returns the member settings of each record: the digest of the settings in force. nil
-	// leaves it out.
+	// Settings returns the digest of the settings in force, for each record. nil omits it.
 	Settings func() string
-	// Redact returns what now replaces secrets in records; nil for nothing. It may be nil.
+	// Redact returns the Redactor in force, or nil if there is none. A nil Redact means that there
+	// is never one.
 	Redact func() Redactor
 	// Logger logs failures of sinks. nil uses slog.Default.
 	Logger *slog.Logger
@@ -60,7 +60,7 @@ const (
 	DefaultQueue   = 16 << 20
 )
 
-// Redactor replaces secrets. Text is for the names and reasons of a record.
+// Redactor replaces secrets. Text is for names and reasons, Arguments for the arguments of calls.
 type Redactor interface {
 	Text(text string) string
 	Arguments(raw json.RawMessage) json.RawMessage
@@ -91,8 +91,8 @@ func New(o Options) *Log {
 	return l
 }
 
-// Close writes the queued records until ctx ends and rejects new ones. The error has the number of
-// records that were lost.
+// Close rejects new records and writes the queued ones until ctx ends. The error has the number of
+// lost records.
 func (l *Log) Close(ctx context.Context) error {
 	var errs []error
 	for _, q := range l.queues {
@@ -108,9 +108,9 @@ func (l *Log) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Decided records a decision. It returns a *mcp.Error, with which the request must be refused, if
-// the record is required and was not written in time. It sets Event, Settings and the members of r
-// for arguments, and sets a zero Time to now.
+// Decided records a decision. If the record is required and was not written in time, it returns a
+// *mcp.Error with which the request must be refused. It sets r.Event, r.Settings and the arguments
+// in r, and sets a zero r.Time to now.
 func (l *Log) Decided(ctx context.Context, r *Record, a CallArguments) error {
 	l.begin(r, EventDecision)
 	r.Arguments, r.ArgumentsDigest = l.describe(a.Effective)
@@ -122,13 +122,14 @@ func (l *Log) Decided(ctx context.Context, r *Record, a CallArguments) error {
 	return l.require(ctx, r)
 }
 
-// Ended records an outcome. It sets Event and Settings, and a zero Time to now. It does not block.
+// Ended records an outcome. It sets r.Event and r.Settings, and sets a zero r.Time to now. It does
+// not block.
 func (l *Log) Ended(r *Record) {
 	l.begin(r, EventOutcome)
 	l.put(r, l.o.Required)
 }
 
-// begin sets what all records of an event have.
+// begin sets the members that all records have, and replaces secrets.
 func (l *Log) begin(r *Record, event Event) {
 	r.Event = event
 	if r.Time.IsZero() {
@@ -146,7 +147,7 @@ func (l *Log) begin(r *Record, event Event) {
 	}
 }
 
-// redactor returns what now replaces secrets, or nil.
+// redactor returns the Redactor in force, or nil.
 func (l *Log) redactor() Redactor {
 	if l.o.Redact == nil {
 		return nil
@@ -154,8 +155,8 @@ func (l *Log) redactor() Redactor {
 	return l.o.Redact()
 }
 
-// describe returns the recorded form of arguments: whole, as a digest, or none. It does not retain
-// them.
+// describe returns the recorded form of arguments: all of them, a digest, or neither. It does not
+// retain arguments.
 func (l *Log) describe(arguments json.RawMessage) (whole json.RawMessage, digest string) {
 	if len(arguments) == 0 || l.o.Arguments == ArgumentsNone {
 		return nil, ""
@@ -172,7 +173,7 @@ func (l *Log) describe(arguments json.RawMessage) (whole json.RawMessage, digest
 	return nil, hex.EncodeToString(mac.Sum(nil))
 }
 
-// put adds a record to all queues and counts it as lost where it is rejected.
+// put adds a record to all queues. A queue that rejects it counts it as lost.
 func (l *Log) put(r *Record, forced bool) {
 	for _, q := range l.queues {
 		if _, err := q.put(r, forced); err != nil {
@@ -217,7 +218,7 @@ func (l *Log) require(ctx context.Context, r *Record) error {
 // retryAfter is the pause before a client retries a request that could not be recorded.
 const retryAfter = 5 * time.Second
 
-// refuse returns the error of a request that cannot be recorded.
+// refuse returns the error for a request that cannot be recorded.
 func (l *Log) refuse(q *queue, why error) error {
 	l.refused.Add(1)
 	return &mcp.Error{
@@ -229,7 +230,7 @@ func (l *Log) refuse(q *queue, why error) error {
 // Refused returns the number of requests that were refused because they could not be recorded.
 func (l *Log) Refused() int64 { return l.refused.Load() }
 
-// Each calls fn with the number of records that each sink has written, has lost, and has waiting.
+// Each calls fn for each sink, with the numbers of written, lost and waiting records.
 func (l *Log) Each(fn func(sink string, written, lost int64, waiting int)) {
 	for _, q := range l.queues {
 		fn(q.name, q.written.Load(), q.lost.Load(), q.waiting())

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// collector is an exporter that keeps what it is given, and refuses it while err is set.
+// collector is an exporter that keeps records, and rejects them while err is set.
 type collector struct {
 	got []sdklog.Record
 	err error
@@ -31,8 +31,8 @@ func (c *collector) Export(_ context.Context, records []sdklog.Record) error {
 func (*collector) Shutdown(context.Context) error   { return nil }
 func (*collector) ForceFlush(context.Context) error { return nil }
 
-// Records are log records of the process, in their trace. They are sent again to a collector that
-// refuses them.
+// Records are exported with the resource of the process and the trace of the request. Rejected
+// records are sent again.
 func TestOTLP(t *testing.T) {
 	c := &collector{err: errors.New("unavailable")}
 	o := newOTLP(c, resource.NewSchemaless(attribute.String("service.name", "mcpedge")))

@@ -11,15 +11,15 @@ import (
 
 // Sink writes records. It is used by one goroutine at a time.
 type Sink interface {
-	// Write writes records in order and returns how many it has written. It returns an error if
-	// that is fewer than all, and is called again with the rest.
+	// Write writes records in order and returns the number of written ones. If that is less than
+	// all, it returns an error, and is called again with the others.
 	Write(ctx context.Context, records []Record) (taken int, _ error)
 	// Close releases the resources of the sink after the last Write. ctx bounds it.
 	Close(ctx context.Context) error
 }
 
 const (
-	// gather is how long records are collected before a write, unless they are required.
+	// gather is the time for which records are collected before a write, unless they are required.
 	gather = 20 * time.Millisecond
 	// mostAtOnce bounds the records of a batch.
 	mostAtOnce = 1024
@@ -40,10 +40,10 @@ type queue struct {
 	ended  chan struct{}
 
 	mu     sync.Mutex
-	full   []*batch // written before next
+	full   []*batch // complete batches, written before next
 	next   *batch
-	spare  []Record // empty, its capacity is for a later batch
-	bytes  int      // of all records that are not written yet
+	spare  []Record // an empty slice, whose capacity is reused
+	bytes  int      // size of the records that are not written yet
 	count  int
 	closed bool
 
@@ -54,9 +54,9 @@ type queue struct {
 // batch is a list of records that are written together.
 type batch struct {
 	records []Record
-	// hurried is set when the writer was woken because the queue is half full.
+	// hurried is true if the writer was woken because the queue is half full.
 	hurried bool
-	// done is closed when all records are written, or when they are lost, which lost reports.
+	// done is closed when all records are written or lost. lost reports which.
 	done chan struct{}
 	lost bool
 }
@@ -177,8 +177,8 @@ func (q *queue) take() (b *batch, closed bool) {
 	return b, q.closed
 }
 
-// write writes a batch with retries until it succeeds. It returns false if ctx ended first; the
-// rest of the batch is lost then.
+// write writes a batch, with retries until it succeeds. If ctx ends first, it returns false, and
+// the remaining records are lost.
 func (q *queue) write(ctx context.Context, b *batch) bool {
 	wait := leastRetry
 	for rest := b.records; ; {

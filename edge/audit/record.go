@@ -36,7 +36,7 @@ const (
 	Hide Effect = "hide"
 	// StepUp denies the request because its credentials lack scopes.
 	StepUp Effect = "step_up"
-	// Wait has the call wait for an approval.
+	// Wait makes the call wait for an approval.
 	Wait Effect = "wait"
 )
 
@@ -45,51 +45,51 @@ type By string
 
 // Components that decide.
 const (
-	// ByAuthentication marks refused credentials. The rule is the reason, as the metric
-	// mcpedge.auth.refused has it. Accepted credentials have no record of their own.
+	// ByAuthentication marks refused credentials. The rule is the reason, as in the metric
+	// mcpedge.auth.refused. Accepted credentials are not recorded.
 	ByAuthentication By = "authentication"
-	// ByOwnership marks a request for a session or connection of another principal, and a request
-	// about a task by its creator, who needs no permission by the policy.
+	// ByOwnership marks a refused request for a session or connection of another principal, and an
+	// allowed request about a task by its creator, who needs no permission by the policy.
 	ByOwnership By = "ownership"
 	// ByPolicy marks a decision by the rules and scopes of the policy.
 	ByPolicy By = "policy"
-	// ByExternal marks a decision by the policy server. The rule is denied; omitted if the server
-	// could not be sent all of the params; or failed if it did not answer, and then the setting
-	// on-failure is the effect. An allowed request has no record of its own, except for one about a
-	// task.
+	// ByExternal marks a decision by the policy server. The rule is one of denied, omitted (the
+	// params could not all be sent) and failed (the server did not respond, and the effect is the
+	// setting on-failure). Allowed requests are not recorded, except for those about a task.
 	ByExternal By = "external"
-	// ByConfirmation marks the refusal of a call that the user did not confirm, or could not be asked about. The rule is the name of the
-	// confirmation.
+	// ByConfirmation marks the refusal of a call because the user did not confirm it, or could not
+	// be asked. The rule is the name of the confirmation.
 	ByConfirmation By = "confirmation"
-	// ByApproval marks a call that waits for the approval of another person, or is refused because it did not get it. The rule is the name
-	// of the approval.
+	// ByApproval marks a call that waits for the approval of another person, or is refused without
+	// it. The rule is the name of the approval.
 	ByApproval By = "approval"
-	// BySet marks the refusal of a caller who may not use a set, at its endpoint. The rule is the name of
-	// the set.
+	// BySet marks the refusal of a caller that may not use a set. The rule is the name of the set.
 	BySet By = "set"
-	// ByHook marks what a hook did other than pass a request or a result. The rule is the name of the hook: of the one that denied or
-	// failed, or of the first that replaced something or would have. Record.Hooks has them all.
+	// ByHook marks a request or result that a hook did not pass. The rule is the name of the hook
+	// that denied or failed, or else of the first hook that replaced something, or would have.
+	// Record.Hooks has the decisions of all hooks.
 	ByHook By = "hook"
 	// ByQuota marks a decision by the quotas.
 	ByQuota By = "quota"
 	// ByOperator marks an action on the admin address: the end of a session, the cancellation of a
-	// task, an approval, a log level, a rollback of the settings, a drain, or what is disabled or enabled. With the
-	// rule disabled it marks the refusal of a request for what an operator has disabled.
+	// task, an approval, a change of a log level, a rollback of the settings, a drain, and disabling
+	// and enabling an object. With the rule disabled it marks the refusal of a request for a
+	// disabled object.
 	ByOperator By = "operator"
 )
 
-// Who is the caller. Unknown members are empty.
+// Who identifies a caller. Unknown members are empty.
 type Who struct {
 	Issuer, Subject, Client string
-	// SubjectIsClient reports that Subject is the id of a client that acts for itself.
+	// SubjectIsClient means that Subject is the id of a client that acts for itself.
 	SubjectIsClient bool
-	// TokenID is as in mcp.Principal.
+	// TokenID is that of mcp.Principal.
 	TokenID string
-	// Session is the digest of the session id, see telemetry.SessionPrint.
+	// Session is the digest of the session id: see telemetry.SessionPrint.
 	Session string
 }
 
-// WhoOf returns the caller of a principal, without a session.
+// WhoOf returns the Who of a principal, without a session.
 func WhoOf(p *mcp.Principal) Who {
 	return Who{Issuer: p.Issuer, Subject: p.Subject, SubjectIsClient: p.SubjectIsClient, Client: p.Client, TokenID: p.TokenID}
 }
@@ -98,70 +98,71 @@ func WhoOf(p *mcp.Principal) Who {
 type Verdict struct {
 	Effect Effect
 	By     By
-	// Rule is the name of the rule that decided, or empty if none applied.
+	// Rule is the name of the rule that decided. It is empty if none applied.
 	Rule string
-	// Failed is whether the condition of the rule could not be evaluated, which denies.
+	// Failed means that the request was denied because the rule's condition could not be evaluated.
 	Failed bool
 	// Missing are the scopes that the credentials lack.
 	Missing []string
-	// Confirmed are the confirmations that an allowed call of a tool has.
+	// Confirmed lists the confirmations of an allowed call of a tool.
 	Confirmed []mcp.Confirmed
-	// Approved are the approvals that it has.
+	// Approved lists the approvals of an allowed call of a tool.
 	Approved []mcp.Approved
 }
 
-// Record is one line of the audit. It is immutable after it was passed to a Log, and owns all that
-// it refers to.
+// Record is one line of the audit. It must not be modified after it was passed to a Log, nor may
+// anything that it refers to.
 type Record struct {
 	Time  time.Time
 	Event Event
 	Who   Who
-	// Settings is the digest of the settings in force, shortened, or empty if there is no file of
-	// settings.
+	// Settings is the shortened digest of the settings in force. It is empty without a settings
+	// file.
 	Settings string
-	// Listener is the address of the edge at which credentials were refused: mcp or admin. Address
-	// is the network address of the client, as trusted proxies report it, of refused credentials
-	// and of outcomes; empty if it is unknown.
+	// Listener is the listener at which credentials were refused: mcp or admin. Address is the
+	// network address of the client, as trusted proxies report it, for refused credentials and
+	// outcomes. Both are empty if unknown.
 	Listener, Address string
-	// Call is the id of the call, equal in all its records, or empty if the request is no call.
+	// Call is the id of the call. It is equal in all records of the call, and empty for other
+	// requests.
 	Call string
-	// Task is the digest of the id of the call's task, see telemetry.SessionPrint, or empty if it
-	// has none. Two outcomes have it: that of the request and that of the task.
+	// Task is the digest of the id of the call's task (see telemetry.SessionPrint), or empty. It is
+	// in two outcomes: those of the request and of the task.
 	Task string
-	// Round is the number of the call's round, from 1, or 0 if the request is no call. Attempt is
-	// the number of the attempt at the round: 0 or 1 is the first, and each loss of a replica
-	// during the round adds one.
+	// Round is the number of the call's round, from 1. 0 means that the request is not a call.
+	// Attempt is the number of the attempt at the round: 0 or 1 is the first one, and each loss of a
+	// replica adds one.
 	Round, Attempt int
-	// Set is the name of the set in which the request was made; empty means the root.
+	// Set is the name of the set of the request's endpoint. Empty means the root.
 	Set string
 	// Method, Target and Backend describe the request. Unknown ones are empty. Shown is the name
-	// that the client used, if the catalog shows the target by another name.
+	// that the client used, if the catalog shows the target under another name.
 	Method, Target, Shown, Backend string
-	// Via is the edge's own tool through which the client called Target, or empty.
+	// Via is the edge's own tool with which the client called Target, or empty.
 	Via string
-	// Reason is the one that an operator gave for an action, or empty.
+	// Reason is the operator's reason for an action, or empty.
 	Reason string
-	// Awaited is the call whose approval an operator decides on, or nil.
+	// Awaited is the call whose approval an operator gives or refuses, or nil.
 	Awaited *Awaited
 	Verdict Verdict
-	// Would are what settings in audit mode would have done with the request, as far as that was known when it was recorded.
+	// Would lists what settings in audit mode would have done with the request, as far as it was
+	// known at the time of the record.
 	Would []mcp.Trial
-	// Outcome is the result, with the values of the access log. Code is the code of the JSON-RPC
-	// error, or 0 if there is none.
+	// Outcome is the result, as in the access log. Code is the code of the JSON-RPC error, or 0.
 	Outcome string
 	Code    int
-	// Hooks are those that were asked about the request or its result, in their order, of a record ByHook.
+	// Hooks are the decisions of the hooks in their order, in a record with ByHook.
 	Hooks []Hook
 	// Duration is the time from the receipt of the request to its end, including questions to the
 	// user.
 	Duration time.Duration
 	Trace    trace.SpanContext
-	// Arguments are compact JSON, ArgumentsDigest is their HMAC-SHA-256 in hexadecimal. At most one
+	// Arguments are compact JSON. ArgumentsDigest is their HMAC-SHA-256 in hexadecimal. At most one
 	// of them is set.
 	Arguments       json.RawMessage
 	ArgumentsDigest string
-	// SentArguments and SentArgumentsDigest are the client's own arguments, if the catalog adds
-	// some. Otherwise they are empty.
+	// SentArguments and SentArgumentsDigest are those of the client's own arguments, if the catalog
+	// adds some. Otherwise they are empty.
 	SentArguments       json.RawMessage
 	SentArgumentsDigest string
 }
@@ -199,8 +200,8 @@ func (r *Record) size() int {
 	return n
 }
 
-// appendLine appends the record as a line of JSON without empty members, in which control
-// characters are escaped.
+// appendLine appends the record as a line of JSON. It omits empty members and escapes control
+// characters.
 func (r *Record) appendLine(dst []byte, replica string) []byte {
 	start := len(dst)
 	dst = append(dst, `{"time":"`...)
@@ -281,7 +282,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	return append(dst[:start], mcp.EscapeControls(dst[start:])...)
 }
 
-// appendMissing appends the member missing_scopes, if there are any.
+// appendMissing appends the member missing_scopes, unless there are no scopes.
 func appendMissing(dst []byte, scopes []string) []byte {
 	if len(scopes) == 0 {
 		return dst
@@ -296,7 +297,7 @@ func appendMissing(dst []byte, scopes []string) []byte {
 	return append(dst, ']')
 }
 
-// confirmed returns confirmations as JSON; nil if there are none.
+// confirmed returns confirmations as JSON, or nil if there are none.
 func confirmed(all []mcp.Confirmed) []byte {
 	if len(all) == 0 {
 		return nil
@@ -312,7 +313,7 @@ func confirmed(all []mcp.Confirmed) []byte {
 	return append(dst, ']')
 }
 
-// approved returns approvals as JSON; nil if there are none.
+// approved returns approvals as JSON, or nil if there are none.
 func approved(all []mcp.Approved) []byte {
 	if len(all) == 0 {
 		return nil
@@ -333,7 +334,7 @@ func approved(all []mcp.Approved) []byte {
 	return append(dst, ']')
 }
 
-// appendWould appends the member would, if there are trials.
+// appendWould appends the member would, unless there are no trials.
 func appendWould(dst []byte, would []mcp.Trial) []byte {
 	if len(would) == 0 {
 		return dst

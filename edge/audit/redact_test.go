@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// stars replaces the text secret.
+// stars replaces the text "secret" by stars.
 type stars struct{}
 
 func (stars) Text(text string) string { return strings.ReplaceAll(text, "secret", "***") }
@@ -15,8 +15,8 @@ func (stars) Arguments(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(string(raw), "secret", "***"))
 }
 
-// TestRedacted: no text of a record that a client, a backend, a hook or an operator wrote has a secret, and what the records share is
-// unchanged.
+// TestRedacted: no text of a record that a client, a backend, a hook or an operator wrote has a
+// secret. Values that the record shares are not modified.
 func TestRedacted(t *testing.T) {
 	to := &shelf{}
 	l := New(Options{Sinks: map[string]Sink{"s": to}, Arguments: ArgumentsWhole, Redact: func() Redactor { return stars{} }})
