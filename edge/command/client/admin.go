@@ -11,10 +11,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// maxAnswer bounds the response of an admin address, in bytes: all that may be disabled, with reasons, and a page of approvals are smaller.
+// maxAnswer bounds the response of an admin address, in bytes. It is larger than the list of all
+// disabled objects with their reasons, and than a page of approvals.
 const maxAnswer = 16 << 20
 
-// httpStatus is the status with which an admin address refused a request.
+// httpStatus is the error status of a response of an admin address.
 type httpStatus int
 
 func (s httpStatus) Error() string {

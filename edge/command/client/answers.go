@@ -12,7 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// answers are what --answer gave, in its order. A tool may be asking several questions at once.
+// answers are the values of --answer in their order. It is safe for concurrent use, because a tool
+// may ask several questions at once.
 type answers struct {
 	stderr io.Writer
 
@@ -29,7 +30,7 @@ type answer struct {
 	result mcp.ElicitResult
 }
 
-// add reads a value of --answer.
+// add parses a value of --answer.
 func (a *answers) add(text string) error {
 	key, raw, found := strings.Cut(text, "=")
 	if !found || key == "" || strings.HasPrefix(key, "{") {
@@ -56,7 +57,8 @@ func (a *answers) add(text string) error {
 	return nil
 }
 
-// of takes the answer to the question with a key. A question without one is printed and declined.
+// of removes and returns the answer to the question with a key. Without such an answer it prints
+// the question and declines it.
 func (a *answers) of(key string, question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	a.mu.Lock()
 	if !slices.Contains(a.asked, key) {
@@ -66,7 +68,7 @@ func (a *answers) of(key string, question *mcp.ElicitParams) (*mcp.ElicitResult,
 	return a.take(key, question, func(given answer) bool { return given.key == key })
 }
 
-// next returns the first remaining answer, for a question of a revision without keys.
+// next removes and returns the first remaining answer, for a question of a revision without keys.
 func (a *answers) next(question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	a.mu.Lock()
 	a.questions++
@@ -94,8 +96,8 @@ func (a *answers) take(key string, question *mcp.ElicitParams, is func(answer) b
 	return &mcp.ElicitResult{Action: "decline"}, err
 }
 
-// wanted is the form of an answer: the fields of a schema, each with a value of its type, or with
-// all values of an enum.
+// wanted returns an example of an answer as JSON: the fields of a schema, each with a value of its
+// type, or with all values of an enum.
 func wanted(schema any) string {
 	fields := map[string]any{}
 	object, _ := schema.(map[string]any)
@@ -111,7 +113,7 @@ func wanted(schema any) string {
 	return string(raw)
 }
 
-// example stands for a value of a field.
+// example returns an example of a value of a schema.
 func example(schema map[string]any) any {
 	if values, ok := schema["enum"].([]any); ok && len(values) > 0 {
 		return choice(values, "")
@@ -131,7 +133,8 @@ func example(schema map[string]any) any {
 	return "…"
 }
 
-// choice names all values of an enum, each of which may stand below a member.
+// choice returns all values of an enum as one text. member is the member that has the value, if the
+// values are objects.
 func choice(values []any, member string) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

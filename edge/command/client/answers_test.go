@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// remover is an edge with a tool that asks two questions, one after the other, and a tool that
+// remover returns the URL of an edge with two tools: one asks two consecutive questions, the other
 // requests the visit of a URL.
 func remover(t *testing.T) (url string) {
 	t.Helper()
@@ -42,8 +42,8 @@ func remover(t *testing.T) (url string) {
 	return harness.Start(t, harness.Config(harness.Serve(t, "fixture", s).Backend())).URL
 }
 
-// TestAnswers: the questions of a tool are answered by their keys, and in their order in a revision
-// without keys; a question without an answer is declined, with what to write.
+// TestAnswers: questions are answered by their keys, or in their order in a revision without keys.
+// A question without an answer is declined, and the output shows the flag to add.
 func TestAnswers(t *testing.T) {
 	url := remover(t)
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
@@ -63,7 +63,7 @@ func TestAnswers(t *testing.T) {
 				"no URL":    {"login", nil, "decline\n", `='{"action":"accept"}'`, ""},
 			} {
 				if c.tool == "login" && revision < "2025-11-25" {
-					continue // which introduced it
+					continue // 2025-11-25 introduced URLs
 				}
 				args := []string{"--protocol-version", revision, url, c.tool, `{"path":"x"}`}
 				if c.tool == "login" {
@@ -86,7 +86,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestBadAnswers: an answer that cannot be used is refused before anything is called.
+// TestBadAnswers: an invalid answer is refused before the call.
 func TestBadAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"sure":true}`:                        "write it as KEY=JSON",
@@ -103,7 +103,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// TestList: each entry of a server is a line, or whole as JSON.
+// TestList: each entry of a server is printed as a line, or whole as JSON.
 func TestList(t *testing.T) {
 	url := remover(t)
 	var out bytes.Buffer

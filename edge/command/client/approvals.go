@@ -29,15 +29,16 @@ a user, with the scope of approvers: admin.auth.approve-scope of the edge, mcp:a
 
 `
 
-// approvals is a command about approvals.
+// approvals is a command of mcpedge approvals.
 type approvals struct {
 	*server
 	id, reason string
 	out        io.Writer
 }
 
-// Approvals runs mcpedge approvals: it lists, shows, grants or refuses calls that wait for the approval of another person. It prints
-// results to out and help to stderr. args are those after approvals. It returns flag.ErrHelp if help was requested.
+// Approvals runs mcpedge approvals. It lists, shows, grants or refuses calls that wait for the
+// approval of another person. It prints results to out and help to stderr. args are the arguments
+// after approvals. It returns flag.ErrHelp if help was requested.
 func Approvals(ctx context.Context, args []string, out, stderr io.Writer) error {
 	name := ""
 	if len(args) > 0 {
@@ -60,7 +61,7 @@ func Approvals(ctx context.Context, args []string, out, stderr io.Writer) error 
 	return errors.New("approvals: write mcpedge approvals list, mcpedge approvals show ID, mcpedge approvals grant ID, or mcpedge approvals refuse ID --reason TEXT")
 }
 
-// run reads the command line and runs a command, of which one for a call has an id.
+// run parses the command line and runs do. If hasID is true, the first operand is the id of a call.
 func (c *approvals) run(ctx context.Context, do func(context.Context) error, hasID bool, args []string, stderr io.Writer) error {
 	flags := c.flagsOfHTTP(approvalsUsage, stderr)
 	if c.command == "approvals refuse" || c.command == "approvals" {
@@ -95,7 +96,7 @@ func (c *approvals) run(ctx context.Context, do func(context.Context) error, has
 	return err
 }
 
-// waiting is what the admin address says of a call that waits.
+// waiting is a waiting call in a response of the admin address.
 type waiting struct {
 	ID                          string
 	Names                       []string
@@ -104,7 +105,7 @@ type waiting struct {
 	CreateTime, ExpireTime      time.Time
 }
 
-// list prints the calls that wait.
+// list prints the waiting calls.
 func (c *approvals) list(ctx context.Context) error {
 	titled := false
 	for token := ""; ; {
@@ -139,7 +140,8 @@ func (c *approvals) list(ctx context.Context) error {
 	return nil
 }
 
-// show prints one call that waits. The message is the last: its lines cannot be taken for others.
+// show prints one waiting call. The message is last, so that its lines cannot be mistaken for other
+// fields.
 func (c *approvals) show(ctx context.Context) error {
 	w, err := c.at(ctx, "", "")
 	if err != nil {
@@ -182,13 +184,13 @@ func (c *approvals) refuse(ctx context.Context) error {
 	return err
 }
 
-// at requests a path of the call that is named.
+// at requests a path of the call c.id.
 func (c *approvals) at(ctx context.Context, verb, body string) (*waiting, error) {
 	var answer struct{ Approval waiting }
 	return &answer.Approval, c.administer(ctx, "/v1/approvals/"+url.PathEscape(c.id)+verb, body, &answer)
 }
 
-// String names it.
+// String identifies the call in one line.
 func (w *waiting) String() string {
 	return fmt.Sprintf("the call of the tool %s of the backend %s by %s", escaped(w.Tool), escaped(w.Backend), escaped(w.Requester.Subject))
 }
@@ -205,8 +207,8 @@ func age(w *waiting) time.Duration { return max(time.Since(w.CreateTime), 0).Rou
 
 func left(w *waiting) time.Duration { return max(time.Until(w.ExpireTime), 0).Round(time.Second) }
 
-// escaped returns a text in one line, with escapes in place of control characters and of others that cannot be seen: an approver sees
-// all of what is approved.
+// escaped returns a text as one line. It escapes control and invisible characters, because an
+// approver must see all that is approved.
 func escaped(text string) string {
 	var out strings.Builder
 	for _, r := range text {

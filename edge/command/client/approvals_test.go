@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestApprovals: the commands read all pages, send decisions, and print one line for each call, and no control characters of one.
+// TestApprovals: the commands read all pages, send decisions, and print each call as one line
+// without control characters.
 func TestApprovals(t *testing.T) {
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
 	one := func(id string) string {

@@ -21,7 +21,7 @@ with sessions a stream that ends before the result is resumed, at another replic
 
 `
 
-// callSettings are the command line of mcpedge call.
+// callSettings is the command line of mcpedge call.
 type callSettings struct {
 	server
 	tool      string
@@ -54,10 +54,10 @@ func parseCall(args []string, version string, stderr io.Writer) (*callSettings, 
 	return s, nil
 }
 
-// maxRounds bounds how often one call may ask.
+// maxRounds bounds the number of rounds of questions in one call.
 const maxRounds = 10
 
-// Call runs mcpedge call: it calls a tool of an MCP server and prints the result to out, and
+// Call runs mcpedge call. It calls a tool of an MCP server, and prints the result to out and
 // progress, questions and help to stderr. version is the version of this program. It returns
 // flag.ErrHelp if help was requested.
 func Call(ctx context.Context, args []string, version string, out, stderr io.Writer) error {
@@ -134,14 +134,16 @@ func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallTool
 	return nil, s.errorf("%s: it still asks after %d rounds of questions", s.tool, maxRounds)
 }
 
-// lacksMirrored reports whether the error of a call may be that headers, which mirror arguments as the tool's schema says, are missing.
+// lacksMirrored reports whether the error of a call means that headers which mirror arguments are
+// missing or wrong.
 func (c *connection) lacksMirrored(err error) bool {
 	var refused *jsonrpc.Error
 	return errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch
 }
 
-// readTool reads the list of tools until it has one of a name, so that the SDK mirrors the arguments of its next call. It returns false if
-// there is none.
+// readTool reads the list of tools up to the tool with a name. The SDK needs the tool's schema to
+// mirror arguments in headers. It returns false if the server lists no such tool, or if the list
+// cannot be read.
 func (c *connection) readTool(ctx context.Context, name string) bool {
 	for tool, err := range c.Tools(ctx, nil) {
 		if err != nil {

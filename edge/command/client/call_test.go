@@ -26,7 +26,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// lockedEdge is an edge that takes one API key, with tools to call.
+// lockedEdge starts an edge that requires one API key and has tools to call.
 func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile string) {
 	t.Helper()
 	s := capability.New("fixture", "1")
@@ -64,8 +64,8 @@ func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile stri
 	return harness.Start(t, cfg).URL, keyFile
 }
 
-// Arguments that the tool's schema mirrors in headers are sent in these, in every revision that has them, also if the tool is on a later
-// page of the list.
+// Arguments that the tool's schema mirrors are also sent in headers, in every revision that has
+// them, even if the tool is on a later page of the list.
 func TestCallMirrorsArguments(t *testing.T) {
 	for _, size := range []int{0, 1} {
 		url, key := lockedEdge(t, func(c *config.Config) {
@@ -85,7 +85,7 @@ func TestCallMirrorsArguments(t *testing.T) {
 	}
 }
 
-// A tool of a server is called with credentials, and its result printed.
+// A tool is called with credentials, and its result is printed.
 func TestCall(t *testing.T) {
 	url, key := lockedEdge(t)
 	call := func(args ...string) (out, notes string, err error) {
@@ -124,7 +124,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// A refused caller sees the server's reason, and the advice to give credentials if there were none.
+// A refused caller sees the server's reason. Without credentials it is also advised to give some.
 func TestCallTellsWhyItWasRefused(t *testing.T) {
 	url, key := lockedEdge(t, func(c *config.Config) {
 		c.Auth.Metadata.InitialScopes = []string{"mcp:first"}
@@ -173,7 +173,7 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 	}
 }
 
-// A server whose certificate is by a CA of one's own is verified by that.
+// The certificate of a server can be verified with the CA of --ca.
 func TestCallByAnotherCA(t *testing.T) {
 	ca := authority.New(t, "ca")
 	server := ca.Server(t)
@@ -195,7 +195,7 @@ func TestCallByAnotherCA(t *testing.T) {
 	}
 }
 
-// Credentials go to the server that is named, and not to where it redirects.
+// Credentials are sent to the named server only, and not to the target of a redirect.
 func TestCallSendsCredentialsToOneHost(t *testing.T) {
 	_, key := lockedEdge(t)
 	var got []string
@@ -247,7 +247,7 @@ func TestCallWaits(t *testing.T) {
 	}
 }
 
-// The admin address of an edge is recognized, also if it wants credentials first.
+// The error for the URL of an admin address says so, even if that address requires credentials.
 func TestAdminAddress(t *testing.T) {
 	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
 	open := harness.Start(t, cfg)
@@ -273,7 +273,7 @@ func TestAdminAddress(t *testing.T) {
 	}
 }
 
-// The error of a URL with another scheme or path than the server's says what to change.
+// The error for a URL with a wrong scheme or path says what to change.
 func TestWrongAddress(t *testing.T) {
 	ca := authority.New(t, "ca")
 	server := ca.Server(t)

@@ -11,18 +11,18 @@ import (
 // dialAgain is the pause between attempts to connect.
 const dialAgain = 200 * time.Millisecond
 
-// dialer connects to the server. Until the first success it retries, as long as --wait has not
-// passed since the first attempt. It is safe for concurrent use.
+// dialer connects to the server. Until the first success it retries, for --wait after the first
+// attempt. It is safe for concurrent use.
 type dialer struct {
-	// wait is --wait. 0 tries once.
+	// wait is the value of --wait. 0 makes one attempt.
 	wait time.Duration
 
 	mu sync.Mutex
-	// end is when wait has passed; zero before the first attempt.
+	// end is the time of the last attempt. It is zero before the first one.
 	end time.Time
-	// reached is whether an attempt has succeeded.
+	// reached is true if an attempt has succeeded.
 	reached bool
-	// failed is the error of the last attempt; nil if it succeeded or there was none.
+	// failed is the error of the last attempt. nil means that it succeeded, or that there was none.
 	failed error
 }
 
@@ -31,7 +31,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	end, waits := d.until()
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-		if err == nil || ctx.Err() == nil { // else the error is ctx's, which hides that of the attempt before
+		if err == nil || ctx.Err() == nil { // otherwise err is that of ctx, which would hide the error of the previous attempt
 			d.mu.Lock()
 			d.failed, d.reached = err, d.reached || err == nil
 			d.mu.Unlock()
@@ -53,7 +53,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
-// until returns when attempts end. It returns false if only one attempt is made.
+// until returns the time at which attempts end. waits is false if only one attempt is made.
 func (d *dialer) until() (end time.Time, waits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,13 +63,13 @@ func (d *dialer) until() (end time.Time, waits bool) {
 	return d.end, d.wait > 0 && !d.reached
 }
 
-// ends returns when --wait is over, which began with the first attempt.
+// ends returns the end of --wait, which begins with the first attempt.
 func (d *dialer) ends() time.Time {
 	end, _ := d.until()
 	return end
 }
 
-// lastError is the error of the last attempt; nil if it succeeded.
+// lastError returns the error of the last attempt. nil means that it succeeded.
 func (d *dialer) lastError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ replica; without it, http://127.0.0.1:9090.
 
 `
 
-// follows says when and where a change has taken effect.
+// follows says when a change takes effect, and on which replicas.
 func follows(thisProcessOnly bool) string {
 	if thisProcessOnly {
 		return "its state is in its memory, so that no other replica follows, and the end of the process enables everything"
@@ -40,13 +40,13 @@ func follows(thisProcessOnly bool) string {
 
 const adminURL = "http://127.0.0.1:9090"
 
-// disabled is what the admin address says of one that is disabled.
+// disabled is a disabled object in a response of the admin address.
 type disabled struct {
 	Kind, Name, Backend, Reason, Since string
 	Operator                           struct{ Subject string }
 }
 
-// String names it.
+// String identifies the object.
 func (d *disabled) String() string {
 	text := printable(d.Kind) + " " + printable(d.Name)
 	if d.Backend != "" {
@@ -55,7 +55,7 @@ func (d *disabled) String() string {
 	return text
 }
 
-// how says since when it is disabled, by whom and why.
+// how returns the time, the operator and the reason of the change.
 func (d *disabled) how() string {
 	text := "since " + printable(d.Since)
 	if d.Operator.Subject != "" {
@@ -67,7 +67,7 @@ func (d *disabled) how() string {
 	return text
 }
 
-// selection is what disable and enable send.
+// selection is the request of disable and enable.
 type selection struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind,omitempty"`
@@ -75,7 +75,7 @@ type selection struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-// choose reads the command line of disable and enable.
+// choose parses the command line of disable and enable.
 func (s *server) choose(usage string, args []string, stderr io.Writer) (selection, error) {
 	var c selection
 	flags := s.flagsOfHTTP(usage, stderr)
@@ -104,8 +104,8 @@ func (s *server) send(ctx context.Context, path string, c selection, answer any)
 	return s.administer(ctx, path, string(body), answer)
 }
 
-// Disable runs mcpedge catalog disable and prints to out what is disabled, and help to stderr. args are those after disable. It returns
-// flag.ErrHelp if help was requested.
+// Disable runs mcpedge catalog disable. It prints the disabled object to out and help to stderr.
+// args are the arguments after disable. It returns flag.ErrHelp if help was requested.
 func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	s := &server{command: "catalog disable"}
 	c, err := s.choose(disableUsage, args, stderr)
@@ -142,7 +142,7 @@ func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	return err
 }
 
-// Enable runs mcpedge catalog enable, by the rules of Disable.
+// Enable runs mcpedge catalog enable. It is otherwise like Disable.
 func Enable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	s := &server{command: "catalog enable"}
 	c, err := s.choose(enableUsage, args, stderr)
@@ -160,8 +160,9 @@ func Enable(ctx context.Context, args []string, out, stderr io.Writer) error {
 	return err
 }
 
-// Disabled runs mcpedge catalog disabled and prints to out what is disabled, one a line, and help to stderr. args are those after
-// disabled. It returns flag.ErrHelp if help was requested.
+// Disabled runs mcpedge catalog disabled. It prints each disabled object as one line to out, and
+// help to stderr. args are the arguments after disabled. It returns flag.ErrHelp if help was
+// requested.
 func Disabled(ctx context.Context, args []string, out, stderr io.Writer) error {
 	s := &server{command: "catalog disabled"}
 	flags := s.flagsOfHTTP(disabledUsage, stderr)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The commands post what they are given to the admin address, and print what is disabled, in one line each, or why nothing changed.
+// The commands post their arguments to the admin address. They print each changed object as one
+// line, or the reason for which nothing changed.
 func TestDisableAndEnable(t *testing.T) {
 	var seen, sent string
 	status, body := http.StatusOK, ""

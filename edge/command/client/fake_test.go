@@ -15,10 +15,11 @@ const sessionOfFake = "FAKESESSIONID234567"
 
 // fake is an MCP server of 2025-11-25 with one tool.
 type fake struct {
-	// annotations of the tool, JSON; empty: tools/list is not served.
+	// annotations are the annotations of the tool as JSON. Empty means that tools/list is not
+	// served.
 	annotations string
-	// call serves tools/call with an id. resume serves the GETs that resume its stream; n counts
-	// them from 1.
+	// call serves tools/call with an id. resume serves the GETs that resume its stream; n is the
+	// number of the GET, from 1.
 	call   func(w http.ResponseWriter, r *http.Request, id string)
 	resume func(w http.ResponseWriter, r *http.Request, n int)
 
@@ -73,13 +74,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// events answers with a stream of this text, and ends it.
+// events responds with a stream of this text, and ends the stream.
 func events(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = io.WriteString(w, text)
 }
 
-// response is an event with the result of a call.
+// response returns an event with the result of a call.
 func response(id, text string) string {
 	return fmt.Sprintf("id: 9\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":%q}]}}\n\n", id, text)
 }

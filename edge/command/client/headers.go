@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// headed adds headers to requests to one server, identified by scheme, host and port. A redirect to
-// another server, such as from https to http, does not get them.
+// headed adds headers to requests to one server, which its scheme, host and port identify. Requests
+// to another server, such as after a redirect from https to http, do not get them.
 type headed struct {
 	header http.Header
 	server *url.URL
 	base   *http.Transport
-	// refused is the last refusal in the current operation; nil if there is none.
+	// refused is the last refusal in the current operation. nil means that there was none.
 	refused atomic.Pointer[refusal]
-	// answers is whether the server has answered over the scheme of its URL.
+	// answers is true if the server has responded over the scheme of its URL.
 	answers atomic.Bool
-	// sessions are the session ids that the server has given, which errors do not have.
+	// sessions are the session ids of the server, which are removed from errors.
 	sessions sessionIDs
 }
 
@@ -50,8 +50,8 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// explain completes an error with the reason and the remedy of a refusal, or with what to change if
-// the server uses another scheme or its certificate is not trusted.
+// explain adds the reason and the remedy to the error of a refusal. It also explains that the
+// server uses another scheme, or that its certificate is not trusted.
 func (h *headed) explain(err error) error {
 	if refused := h.refused.Load(); refused != nil {
 		return refused.explain(err, h.server.Path, h.header.Get("Authorization") != "")
@@ -60,7 +60,7 @@ func (h *headed) explain(err error) error {
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w: give --ca FILE with the certificate of its CA", err)
-	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for it
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for this error
 		return fmt.Errorf("%w: the server does not speak TLS there: write http:// for https://", err)
 	case h.server.Scheme == "http" && !h.answers.Load() && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
 		return fmt.Errorf("%w: the server closed the connection without an answer: if it speaks TLS, write https:// for http://", err)

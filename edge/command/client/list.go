@@ -25,7 +25,7 @@ name or URI, its arguments (those in brackets are optional) and the first senten
 
 `
 
-// inventory is what a server lists.
+// inventory has the lists of a server.
 type inventory struct {
 	Tools     []*mcp.Tool             `json:"tools"`
 	Prompts   []*mcp.Prompt           `json:"prompts"`
@@ -33,7 +33,7 @@ type inventory struct {
 	Templates []*mcp.ResourceTemplate `json:"resourceTemplates"`
 }
 
-// List runs mcpedge list: it prints the lists of an MCP server to out, and help to stderr. version
+// List runs mcpedge list. It prints the lists of an MCP server to out, and help to stderr. version
 // is the version of this program. It returns flag.ErrHelp if help was requested.
 func List(ctx context.Context, args []string, version string, out, stderr io.Writer) error {
 	s := &server{command: "list", version: version}
@@ -66,7 +66,7 @@ func List(ctx context.Context, args []string, version string, out, stderr io.Wri
 	return all.print(out)
 }
 
-// inventory reads every page of every list. A list that the server does not have is empty.
+// inventory reads all pages of all lists. A list that the server does not support is empty.
 func (c *connection) inventory(ctx context.Context) (*inventory, error) {
 	all := &inventory{Tools: []*mcp.Tool{}, Prompts: []*mcp.Prompt{}, Resources: []*mcp.Resource{}, Templates: []*mcp.ResourceTemplate{}}
 	for _, read := range []func() error{
@@ -83,13 +83,14 @@ func (c *connection) inventory(ctx context.Context) (*inventory, error) {
 	return all, nil
 }
 
-// unavailable reports whether the server said that no backend can be asked.
+// unavailable reports whether an error of the server means that no backend is available.
 func unavailable(err error) bool {
 	var failure *jsonrpc.Error
 	return errors.As(err, &failure) && slices.ContainsFunc(revision.All(), func(r *revision.Rules) bool { return failure.Code == int64(r.Code(edgemcp.KindUnavailable)) })
 }
 
-// awaitBackends runs an operation again while --wait is not over and the server says that no backend can be asked: backends may be starting.
+// awaitBackends runs an operation until it succeeds or --wait is over, as long as its error is that
+// no backend is available. The backends may be starting.
 func (s *server) awaitBackends(ctx context.Context, operation func() error) error {
 	for {
 		err := operation()
@@ -104,7 +105,7 @@ func (s *server) awaitBackends(ctx context.Context, operation func() error) erro
 	}
 }
 
-// collect replaces a list by entries. It leaves it unchanged if an entry is an error.
+// collect replaces a list by entries. If an entry is an error, it leaves the list unchanged.
 func collect[T any](to *[]T, entries func(func(T, error) bool)) error {
 	all := []T{}
 	for entry, err := range entries {
@@ -142,7 +143,7 @@ func (all *inventory) print(out io.Writer) error {
 	return table.Flush()
 }
 
-// argumentsOf are the properties of a tool's schema, the required ones first.
+// argumentsOf returns the properties of a tool's schema for a table, the required ones first.
 func argumentsOf(schema any) string {
 	object, _ := schema.(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
@@ -167,14 +168,15 @@ func bracketed(name string, required bool) string {
 	return "[" + name + "]"
 }
 
-// sentence is the first sentence of a description.
+// sentence returns the first sentence of a description.
 func sentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text, _, _ = strings.Cut(text, ". ")
 	return text
 }
 
-// line is a server's word in a table, whose cells and lines it must not end.
+// line returns a server's text for a cell of a table, without characters that would end the cell or
+// the line.
 func line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\v' || r == '\f' {

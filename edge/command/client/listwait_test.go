@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
-// A list waits for backends that start if --wait is set.
+// With --wait, a list waits for backends that are starting.
 func TestListWaitsForBackends(t *testing.T) {
 	addr, err := freeport.Addr()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// failed is the error of the call. If the response was lost, it says that the call may have taken
-// effect, and whether it is safe to send it again.
+// failed returns the error of the call. If the response was lost, the error says that the call may
+// have taken effect, and whether it is safe to repeat it.
 func (s *callSettings) failed(ctx context.Context, conn *connection, err error) error {
 	failed := conn.failed(ctx, s.tool, err)
 	if !conn.lost(err) {
@@ -25,8 +25,8 @@ func (s *callSettings) failed(ctx context.Context, conn *connection, err error) 
 // export it.
 var rejected = jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
 
-// lost reports whether it is unknown if the server made a call: the call was sent, and neither a
-// response nor a refusal arrived. A call that the user interrupted is not lost.
+// lost reports whether the outcome of a call is unknown: the call was sent, and neither a response
+// nor a refusal arrived. A call that the user interrupted is not lost.
 func (c *connection) lost(err error) bool {
 	var answered *jsonrpc.Error
 	var unsent *net.OpError
@@ -42,7 +42,7 @@ func (c *connection) lost(err error) bool {
 	return true
 }
 
-// again says whether it is safe to send the call again, by the annotations of the tool.
+// again says whether it is safe to repeat the call, by the annotations of the tool.
 func (s *callSettings) again(ctx context.Context) string {
 	switch hints, err := s.annotations(ctx); {
 	case err != nil:
@@ -55,11 +55,11 @@ func (s *callSettings) again(ctx context.Context) string {
 	return fmt.Sprintf("it is not known to be safe to send it again: %s is marked neither read-only nor idempotent", s.tool)
 }
 
-// annotationsWithin bounds the time to read the annotations of a tool after its call was lost.
+// annotationsWithin bounds the time to read a tool's annotations after a lost call.
 const annotationsWithin = 5 * time.Second
 
-// annotations reads the tool's annotations over a separate connection, since that of the call may
-// be broken. The zero value has the defaults.
+// annotations reads the tool's annotations over a separate connection, because the call's
+// connection may be broken.
 func (s *callSettings) annotations(ctx context.Context) (mcp.ToolAnnotations, error) {
 	ctx, cancel := context.WithTimeout(ctx, annotationsWithin)
 	defer cancel()

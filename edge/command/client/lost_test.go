@@ -38,7 +38,8 @@ func TestCallIsLost(t *testing.T) {
 	}
 }
 
-// TestCallIsAnswered: where the server answered, or was not reached, nothing is said of an effect.
+// TestCallIsAnswered: if the server responded, or was not reached, the error does not mention an
+// effect.
 func TestCallIsAnswered(t *testing.T) {
 	for how, call := range map[string]func(w http.ResponseWriter, r *http.Request, id string){
 		"an error": func(w http.ResponseWriter, _ *http.Request, id string) {

@@ -2,7 +2,7 @@ package client
 
 import "testing"
 
-// Errors have the text of the server, without what the SDK adds.
+// Errors have the text of the server, without the SDK's additions.
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
 		`calling "tools/call": sending "tools/call": no such argument: rejected by transport: Bad Request`: "no such argument",

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// printResult prints the texts of a result, one line for each content of another type, and
-// structured content if there is no other. whole prints the result as JSON.
+// printResult prints the texts of a result, a line for each content of another type, and structured
+// content if there is no other content. If whole is true, it prints the result as JSON.
 func printResult(out io.Writer, r *mcp.CallToolResult, whole bool) error {
 	if whole {
 		e := json.NewEncoder(out)

@@ -20,29 +20,31 @@ const (
 	maxReason  = 1 << 10
 )
 
-// endpointPath is where an edge serves MCP, unless a proxy changes it.
+// endpointPath is the path of an edge's MCP endpoint, unless a proxy changes it.
 const endpointPath = "/mcp"
 
-// refusal is how a server refused a request.
+// refusal is a server's refusal of a request.
 type refusal struct {
 	status int
-	// reason is the server's explanation, and scopes are those that it requires; either may be
-	// empty.
+	// reason is the server's explanation. scopes are the scopes that the server requires. Either may
+	// be empty.
 	reason, scopes string
-	// again is the retry time, in seconds or as a date (RFC 9110, section 10.2.3); empty if the
-	// response has none.
+	// again is the retry time, in seconds or as a date (RFC 9110, section 10.2.3). Empty means that
+	// the response has none.
 	again string
-	// wantsTLS is set if the server speaks TLS and the request came without.
+	// wantsTLS is true if the server speaks TLS and the request did not.
 	wantsTLS bool
-	// elsewhere is set if nothing that speaks MCP is at the path.
+	// elsewhere is true if no MCP endpoint is at the path.
 	elsewhere bool
-	// rest is set if the body has the form of errors of a REST API, as that of the admin address.
+	// rest is true if the body is an error of a REST API, as the admin address sends it.
 	rest bool
-	// resuming is set if the request was to resume a stream, whose call was not refused.
+	// resuming is true if the request was to resume a stream. The call of the stream was not
+	// refused.
 	resuming bool
 }
 
-// refusalOf reads a response. It returns nil if that is no refusal. The body can be read again.
+// refusalOf returns the refusal in a response, or nil if the response is not a refusal. The body
+// can still be read afterwards.
 func refusalOf(resp *http.Response) *refusal {
 	r := &refusal{status: resp.StatusCode}
 	switch resp.StatusCode {
@@ -74,8 +76,9 @@ func refusalOf(resp *http.Response) *refusal {
 	return r
 }
 
-// peek reads the beginning of a body, which can be read again. message is that of the error in the
-// body, of JSON-RPC or, if rest is true, of a REST API; empty if there is none.
+// peek reads the beginning of a body, which can still be read afterwards. message is the message of
+// the error in the body, of JSON-RPC or, if rest is true, of a REST API. It is empty if the body
+// has none.
 func peek(resp *http.Response) (head []byte, message string, rest bool) {
 	head, _ = io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	resp.Body = struct {
@@ -94,7 +97,7 @@ func peek(resp *http.Response) (head []byte, message string, rest bool) {
 	return head, printable(cmp.Or(failure.Error.Message, failure.Message)), rest
 }
 
-// printable is what a terminal may be shown of a server's words.
+// printable returns the part of a server's text that is safe to print in a terminal.
 func printable(s string) string {
 	shown := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -105,10 +108,11 @@ func printable(s string) string {
 	return string(shown[:min(len(shown), maxReason)])
 }
 
-// noEndpoint is a part of an edge's refusal at a path where it serves nothing, or no set that the caller may use.
+// noEndpoint is a part of the error of an edge at a path without an endpoint, or of a set that the
+// caller may not use.
 const noEndpoint = "no MCP endpoint"
 
-// setHint says where an edge serves sets, after a refusal at a path.
+// setHint returns advice about the paths of sets, after a refusal at a path.
 func setHint(path string) string {
 	if name, below := strings.CutPrefix(path, endpointPath+"/"); below && name != "" {
 		return fmt.Sprintf("an edge has no set %q, or none for this caller: a set is at %s/NAME, and what root says at %s", strings.TrimSuffix(name, "/"), endpointPath, endpointPath)
@@ -116,7 +120,8 @@ func setHint(path string) string {
 	return fmt.Sprintf("an edge with root: off serves sets alone, each at %s/NAME", endpointPath)
 }
 
-// explain completes the error of a refused request to a path. credentials says that it had some.
+// explain adds the reason and advice to the error of a refused request to a path. credentials is
+// true if the request had credentials.
 func (r *refusal) explain(err error, path string, credentials bool) error {
 	var said []string
 	switch {

@@ -15,16 +15,18 @@ const maxResumes = 5
 // event.
 const lastEventID = "Last-Event-ID"
 
-// isResuming reports whether a request is to resume a stream.
+// isResuming reports whether a request resumes a stream.
 func isResuming(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get(lastEventID) != ""
 }
 
-// resumed changes a response to a GET that resumes a stream from an event (Streamable HTTP,
-// "Resumability and Redelivery"), for the SDK's client. That client gives up if a proxy has no
-// replica, or if the resumed stream ends without an event, as it may at a draining replica.
-// Therefore resumed makes the former an error, after which the client retries, and begins the
-// stream with the id from which it is resumed. Other responses are unchanged.
+// resumed adapts the response to a GET that resumes a stream from an event (Streamable HTTP,
+// "Resumability and Redelivery") for the SDK's client.
+//
+// The client gives up if a proxy has no replica, or if the resumed stream ends without an event,
+// which may happen at a draining replica. Therefore resumed replaces the former response by an
+// error, after which the client retries, and begins the stream with the id from which it is
+// resumed. Other responses are unchanged.
 func resumed(r *http.Request, resp *http.Response) (*http.Response, error) {
 	if !isResuming(r) {
 		return resp, nil

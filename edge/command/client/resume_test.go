@@ -20,8 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// TestCallResumes: a stream that ends after its priming event is resumed from that, also past a
-// resumed stream without events and a proxy that has no replica for a moment.
+// TestCallResumes: a stream that ends after its priming event is resumed from that event. A resumed
+// stream without events, and a proxy that temporarily has no replica, do not end the call.
 func TestCallResumes(t *testing.T) {
 	var id string
 	f := &fake{
@@ -47,8 +47,8 @@ func TestCallResumes(t *testing.T) {
 	}
 }
 
-// TestCallOutlivesItsReplica: a replica that drains with a grace shorter than the call ends its
-// stream, and the call is finished by another replica for mcpedge call.
+// TestCallOutlivesItsReplica: a replica whose grace is shorter than the call ends the call's stream
+// while it drains. mcpedge call gets the result from another replica.
 func TestCallOutlivesItsReplica(t *testing.T) {
 	redis := redisserver.ForTest(t)
 	started, open := make(chan struct{}, 2), make(chan struct{})
@@ -83,7 +83,7 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 	await.Receive(t, "the call at the first replica", started)
 	at.Store(staying)
 	going.Stop()
-	_ = going.Wait(t) // that a call did not end within the grace
+	_ = going.Wait(t) // the call did not end within the grace, so Wait may fail
 	await.Receive(t, "the call at the second replica", started)
 	close(open)
 	if err := await.Receive(t, "the end of the command", ended); err != nil || out.String() != "done\n" {
@@ -91,8 +91,8 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 	}
 }
 
-// TestCallPrintsNoSession: no printed error has the session id that the SDK writes into it. A call
-// whose stream cannot be resumed is lost.
+// TestCallPrintsNoSession: no printed error contains the session id that the SDK puts into it. If a
+// stream cannot be resumed, its call is lost.
 func TestCallPrintsNoSession(t *testing.T) {
 	f := &fake{
 		call:   func(w http.ResponseWriter, _ *http.Request, _ string) { events(w, "id: 7\nretry: 1\n\n") },

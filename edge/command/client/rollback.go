@@ -14,9 +14,9 @@ includes, or the file of catalog-lock, changes, or the process ends. Only one st
 
 `
 
-// Rollback runs mcpedge catalog rollback: it rolls the settings of an edge back and prints to out
-// what is in force, and help to stderr. args are those after rollback. It returns flag.ErrHelp if
-// help was requested.
+// Rollback runs mcpedge catalog rollback. It rolls back the settings of an edge, and prints the
+// settings in force to out and help to stderr. args are the arguments after rollback. It returns
+// flag.ErrHelp if help was requested.
 func Rollback(ctx context.Context, args []string, out, stderr io.Writer) error {
 	s := &server{command: "catalog rollback"}
 	flags := s.flagsOfHTTP(rollbackUsage, stderr)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The command posts to the admin address, with the token, and prints what is in force or why
-// nothing changed.
+// The command posts to the admin address with the token. It prints the settings in force, or the
+// reason for which nothing changed.
 func TestRollback(t *testing.T) {
 	var seen *http.Request
 	status, body := http.StatusOK, `{"settings":{"file":"edge.yaml","generation":"3","digest":"0a1b"}}`

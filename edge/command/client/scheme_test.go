@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// either is a listener of one address that speaks TLS to who does, and plain HTTP to others.
+// either is a listener that accepts both TLS and plain HTTP at one address.
 type either struct {
 	net.Listener
 	settings *tls.Config
 }
 
-// peeked is a connection of which the first bytes are in a buffer.
+// peeked is a connection whose first bytes are in a buffer.
 type peeked struct {
 	net.Conn
 	in *bufio.Reader
@@ -35,13 +35,13 @@ func (e either) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	in := bufio.NewReader(c)
-	if first, _ := in.Peek(1); len(first) == 1 && first[0] == 0x16 { // a handshake
+	if first, _ := in.Peek(1); len(first) == 1 && first[0] == 0x16 { // a TLS handshake
 		return tls.Server(peeked{c, in}, e.settings), nil
 	}
 	return peeked{c, in}, nil
 }
 
-// A token for an https URL is not sent over http, though the host and port are the same.
+// A token for an https URL is not sent over http, even to the same host and port.
 func TestCallKeepsItsScheme(t *testing.T) {
 	ca := httptest.NewTLSServer(nil)
 	defer ca.Close()

@@ -1,6 +1,6 @@
-// Package client has the commands that call a running server over HTTP: call, which calls a tool,
-// and list, which prints the server's lists, for any MCP server, and for the admin address of an edge
-// catalog rollback, disable, enable and disabled, and approvals.
+// Package client has the commands that call a running server over HTTP. call and list work with any
+// MCP server. catalog rollback, disable, enable and disabled, and approvals work with the admin
+// address of an edge.
 package client
 
 import (
@@ -23,16 +23,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// server is the server that a command calls: its URL, and the values of the flags that all
-// commands have.
+// server is the server that a command calls, with the values of the flags that all commands have.
 type server struct {
-	command   string // in messages
+	command   string // for messages
 	version   string // of this program, sent to the server
 	url       string
 	header    http.Header
 	tokenFile string
 	ca        string
-	revision  string // empty for the newest that both have
+	revision  string // empty means the newest common one
 	timeout   time.Duration
 	wait      time.Duration
 	dialer    dialer
@@ -40,19 +39,19 @@ type server struct {
 	help func()
 }
 
-// flags returns the flags of a command that calls an MCP server. usage is the text that --help
-// prints before them. The caller adds its own flags.
+// flags returns the flags of a command that calls an MCP server. usage is the text before them in
+// the help. The caller adds its own flags.
 func (s *server) flags(usage string, stderr io.Writer) *flag.FlagSet {
 	flags := s.flagsOfHTTP(usage, stderr)
 	flags.StringVar(&s.revision, "protocol-version", "", "`revision` of the protocol to speak, a date; without it, the newest that both have")
 	return flags
 }
 
-// flagsOfHTTP returns the flags of every command.
+// flagsOfHTTP returns the flags that all commands have.
 func (s *server) flagsOfHTTP(usage string, stderr io.Writer) *flag.FlagSet {
 	s.header = http.Header{}
 	flags := flag.NewFlagSet(s.command, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the caller prints the error, once
+	flags.SetOutput(io.Discard) // the caller prints the error
 	flags.Usage = func() {}
 	s.help = func() {
 		_, _ = io.WriteString(stderr, usage)
@@ -75,7 +74,7 @@ func (s *server) flagsOfHTTP(usage string, stderr io.Writer) *flag.FlagSet {
 	return flags
 }
 
-// parse reads the command line and returns the operands. Flags may precede, separate and follow
+// parse parses the command line and returns the operands. Flags may stand before, between and after
 // them.
 func (s *server) parse(flags *flag.FlagSet, args []string) (operands []string, err error) {
 	for len(args) > 0 {
@@ -100,7 +99,7 @@ func (s *server) parse(flags *flag.FlagSet, args []string) (operands []string, e
 	return operands, nil
 }
 
-// errorf is an error of the command.
+// errorf returns an error of the command.
 func (s *server) errorf(format string, args ...any) error {
 	return fmt.Errorf(s.command+": "+format, args...)
 }
@@ -112,8 +111,8 @@ type connection struct {
 	transport *headed
 }
 
-// transport returns the transport of the command's requests, with its headers and CAs. what is what
-// the URL is of.
+// transport returns the transport of the command's requests, with its headers and CAs. what
+// describes the server in the error about its URL.
 func (s *server) transport(ctx context.Context, what string) (*headed, error) {
 	if s.tokenFile != "" {
 		token, err := os.ReadFile(s.tokenFile) // #nosec G304 G703 -- the user of the command names the file
@@ -165,7 +164,7 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 		transport.base.CloseIdleConnections()
 		return nil, c.failed(ctx, config.Redact(s.url), err)
 	}
-	transport.refused.Store(nil) // of a revision that the server does not speak
+	transport.refused.Store(nil) // drop the refusal of a revision that the server does not support
 	return c, nil
 }
 
@@ -175,14 +174,13 @@ func (c *connection) Close() {
 	c.transport.base.CloseIdleConnections()
 }
 
-// failed returns the error of an operation at the server that failed within ctx, with the server's
-// reason.
+// failed returns the error of an operation that failed within ctx, with the server's reason.
 func (c *connection) failed(ctx context.Context, what string, err error) error {
 	return c.server.errorf("%s: %s", what, c.reason(ctx, err))
 }
 
-// reason returns the text of an error, completed with the server's explanation and with advice. It
-// contains no credentials and no session id.
+// reason returns the text of an error, with the server's explanation and advice. It contains no
+// credentials and no session id.
 func (c *connection) reason(ctx context.Context, err error) string {
 	if late := c.server.late(ctx, err); late != "" {
 		return late
@@ -191,13 +189,13 @@ func (c *connection) reason(ctx context.Context, err error) string {
 }
 
 var (
-	// steps are the operations of the SDK with which it begins its errors.
+	// steps matches the operations at the beginning of the SDK's errors.
 	steps = regexp.MustCompile(`^((calling|sending) "[a-z/]+": )+`)
-	// rejection is the SDK's text for a request without a response, or whose response has a status of an error.
+	// rejection matches the SDK's text for a request without a response, or with an error status.
 	rejection = regexp.MustCompile(`(^|: )` + regexp.QuoteMeta(rejected.Message) + `(: (` + statuses() + `))?`)
 )
 
-// statuses returns a pattern of the texts of HTTP's error statuses.
+// statuses returns a pattern that matches the texts of HTTP's error statuses.
 func statuses() string {
 	var all []string
 	for code := http.StatusBadRequest; code < 600; code++ {
@@ -208,7 +206,7 @@ func statuses() string {
 	return strings.Join(all, "|")
 }
 
-// plain returns the text of an error without what the SDK adds to that of the server.
+// plain returns the text of an error without the SDK's additions.
 func plain(text string) string {
 	return strings.TrimPrefix(rejection.ReplaceAllLiteralString(steps.ReplaceAllLiteralString(text, ""), ""), ": ")
 }

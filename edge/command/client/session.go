@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// sessionIDs are the session ids of a server, which its operators keep out of logs. It is safe for
-// concurrent use.
+// sessionIDs are the session ids of a server. They must not be printed. It is safe for concurrent
+// use.
 type sessionIDs struct {
 	mu  sync.Mutex
 	ids []string
 }
 
-// add adds the id of a response; empty if it has none.
+// add adds the session id of a response. Empty means that it has none.
 func (s *sessionIDs) add(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *sessionIDs) add(id string) {
 	}
 }
 
-// withoutSessions removes the session ids that the SDK writes into errors.
+// withoutSessions removes session ids from an error of the SDK.
 func (h *headed) withoutSessions(text string) string {
 	h.sessions.mu.Lock()
 	defer h.sessions.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// late is the text for an error that --timeout caused, by the end of ctx; empty for another error.
+// late returns the text for an error that --timeout caused, because ctx ended. It is empty for
+// other errors.
 func (s *server) late(ctx context.Context, err error) string {
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ""

@@ -14,7 +14,7 @@ import (
 // the reason for the wait.
 func TestTimeoutIsNamed(t *testing.T) {
 	hanging := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the client ends the context
+		_, _ = io.Copy(io.Discard, r.Body) // reading the body makes the disconnection of the client end the context
 		<-r.Context().Done()
 	}
 	silent := httptest.NewServer(http.HandlerFunc(hanging))

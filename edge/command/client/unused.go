@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// unused returns an error for the answers that no question of the tool used; nil if there are none.
-// With keys, a second answer to an asked key is not an error.
+// unused returns an error about the answers that no question used, or nil. In a revision with keys,
+// a second answer to a key that the tool asked for is not an error.
 func (s *callSettings) unused() error {
 	keys, asked := s.answers.unused()
 	if len(keys) == 0 {
@@ -30,8 +30,7 @@ func (s *callSettings) unused() error {
 	return s.errorf("%s: %s asked %d questions, which the answers before took", given, s.tool, s.answers.questions)
 }
 
-// unused returns the keys of the remaining answers that no question had, and the quoted keys of the
-// questions.
+// unused returns the keys of the unused answers, and the quoted keys of the questions.
 func (a *answers) unused() (keys, asked []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestUnusedAnswers: an answer that no question used is an error, which names the asked keys. The
-// result is printed.
+// TestUnusedAnswers: an unused answer is an error that names the keys of the questions. The result
+// is printed nevertheless.
 func TestUnusedAnswers(t *testing.T) {
 	url := remover(t)
 	for name, c := range map[string]struct {
 		revision, tool string
 		answers        []string
 		out            string
-		err            []string // nil: none
+		err            []string // nil if there is no error
 	}{
 		"a key of no question":    {"2026-07-28", "remove", []string{"confirm", "sure"}, "kept\n", []string{`--answer "confirm": no question of remove has this key`, `it asked "sure"`}},
 		"all declined":            {"2026-07-28", "login", []string{"confirm", "x"}, "decline\n", []string{`--answer "confirm", "x": no question of login has these keys`, `it asked "page"`}},
