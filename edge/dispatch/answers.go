@@ -52,7 +52,8 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 	return nil
 }
 
-// questionOf returns a hash of what an answer must fit: the method and the form of a question.
+// questionOf returns a hash of the properties of a question that an answer must fit: its method and
+// its form.
 func questionOf(q *mcp.InputRequest) uint64 {
 	form, _ := jsonrpc.Member(q.Params, "requestedSchema")
 	h := fnv.New64a()
@@ -62,7 +63,7 @@ func questionOf(q *mcp.InputRequest) uint64 {
 	return h.Sum64()
 }
 
-// answerTo returns the client's answer to a key in this round, nil if there is none.
+// answerTo returns the client's answer with a key in this round, or nil if there is none.
 func (r *round) answerTo(key string) *mcp.InputResponse {
 	for i := range r.call.Responses {
 		if a := &r.call.Responses[i]; a.Key == key {

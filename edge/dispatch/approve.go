@@ -27,8 +27,8 @@ type approved struct {
 // maxEscaped is the most bytes of an escaped byte of a quoted text.
 const maxEscaped = 6
 
-// verdict returns the answer to the question for an approval of the round before; nil if there is none. The round is one of a task, whose
-// record has the answer: no client can give one.
+// verdict returns the answer to the previous round's question for an approval, or nil if there is
+// none. Only the record of a task has such an answer: clients cannot give one.
 func (r *round) verdict() *mcp.ApprovalVerdict {
 	if r.before.Awaits == nil || r.answer == nil || r.answer.Method != mcp.MethodApprove {
 		return nil
@@ -40,8 +40,8 @@ func (r *round) verdict() *mcp.ApprovalVerdict {
 	return v
 }
 
-// endUnapproved ends a call that did not get its approval. It decides by the answer alone: what applies now may be less than what was
-// asked.
+// endUnapproved ends a call that did not get its approval. The answer alone decides, because the
+// settings in force may require fewer approvals than the question did.
 func (r *round) endUnapproved(ctx context.Context) error {
 	v := r.verdict()
 	if v == nil || v.End == mcp.ApprovalGranted {
@@ -63,7 +63,8 @@ func (r *round) endUnapproved(ctx context.Context) error {
 	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call was not run: it needs the %s, and %s", approvals(names), why))
 }
 
-// approve has the call wait for the approvals that the round requires and does not have. It returns nil, nil if the call may go on.
+// approve makes the call wait for the approvals that the round requires and the call does not have.
+// It returns nil, nil if the call may continue.
 func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	if r.approved = nil; len(r.duties.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
 		return nil, nil
@@ -81,7 +82,8 @@ func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 	return r.awaitApproval(ctx, missing, args)
 }
 
-// takeGrants adds the approvals that the answer to the question of the round before gives, of those that it was about.
+// takeGrants adds the granted approvals in the answer to the previous round's question. Approvals
+// that the question did not name are ignored.
 func (r *round) takeGrants() {
 	v := r.verdict()
 	if v == nil || !bytes.Equal(v.Call, r.before.Call) { // The store lost the question, and the round before asked another one by its key.
@@ -95,7 +97,8 @@ func (r *round) takeGrants() {
 	}
 }
 
-// stillValid refuses a call whose requester's credentials have expired, or were revoked, while it waited.
+// stillValid refuses the call if the requester's credentials expired, or were revoked, while it
+// waited.
 func (r *round) stillValid(ctx context.Context) error {
 	if r.before.Awaits == nil {
 		return nil

@@ -23,7 +23,8 @@ const confirmKey = mcp.OwnKeys + "confirm"
 // confirmForm requests a boolean.
 const confirmForm = `{"type":"object","properties":{"confirm":{"type":"boolean","title":"Confirm","description":"Run it as shown"}},"required":["confirm"]}`
 
-// endUnconfirmed ends a call whose user did not confirm it. It decides by the answer alone: what applies now may be less than what was asked.
+// endUnconfirmed ends a call that the user did not confirm. The answer alone decides, because the
+// settings in force may require fewer confirmations than the question did.
 func (r *round) endUnconfirmed(ctx context.Context) error {
 	why, how := r.refusal()
 	if why == "" {
@@ -43,8 +44,9 @@ func (r *round) endUnconfirmed(ctx context.Context) error {
 	return r.allowed.Refuse(ctx, r.call, asked[0], e)
 }
 
-// refusal returns why the answer to the question of the round before does not confirm, and its outcome in metrics; empty if there is no
-// such answer, or if it confirms.
+// refusal returns the reason for which the answer to the previous round's question does not
+// confirm, and its outcome in metrics. Both are empty if there is no such answer, or if it
+// confirms.
 func (r *round) refusal() (why, outcome string) {
 	if !r.before.asked() || r.answer == nil {
 		return "", ""
@@ -52,7 +54,8 @@ func (r *round) refusal() (why, outcome string) {
 	return refusalOf(r.answer)
 }
 
-// spendUnconfirmed spends the question of a call that ends before endUnconfirmed runs, if the user did not confirm it.
+// spendUnconfirmed spends the question of a call that the user did not confirm and that ends before
+// endUnconfirmed runs.
 func (r *round) spendUnconfirmed(ctx context.Context) {
 	if len(r.call.State) == 0 {
 		return
@@ -63,7 +66,8 @@ func (r *round) spendUnconfirmed(ctx context.Context) {
 	}
 }
 
-// confirm asks the user for the confirmations that the round requires. It returns nil, nil if the call may run.
+// confirm asks the user for the confirmations that the round requires. It returns nil, nil if the
+// call may run.
 func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	switch r.consent {
 	case notRequired, lapsed:
@@ -85,7 +89,8 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 	return r.ask(ctx, missing, args)
 }
 
-// recall sets what the round has once the user has confirmed the returned obligations: all others are remembered for the caller.
+// recall returns the obligations that the user still has to confirm: the others are remembered for
+// the caller. It sets what the round has once these are confirmed.
 func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
 	r.has = make([]agreed, len(r.duties.confirmations))
 	for i := range r.duties.confirmations {
@@ -105,8 +110,8 @@ func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ erro
 	return missing, nil
 }
 
-// ask returns the question for obligations, or refuses the call of a client that cannot be asked. A question before it is used up with its
-// answer.
+// ask returns the question for obligations. It refuses the call if the client cannot be asked. The
+// previous question is spent with its answer.
 func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
 	names := namesOf(obligations)
 	text := r.question(redact.Questions, obligations, args)
@@ -142,7 +147,7 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 	return out, nil
 }
 
-// endAnswered spends the question of the round before, if it was answered and is followed by another one.
+// endAnswered spends the previous round's question if it was answered and another question follows.
 func (r *round) endAnswered(ctx context.Context) error {
 	if r.answer == nil {
 		return nil
@@ -190,8 +195,8 @@ func (r *round) observeConfirmations(outcome string, names []string) {
 	}
 }
 
-// refusalOf returns why an answer does not confirm, and its outcome in metrics. Empty means that it does. The names of members are compared
-// exactly.
+// refusalOf returns the reason for which an answer does not confirm, and its outcome in metrics.
+// Both are empty if it does. Names of members are compared exactly.
 func refusalOf(answer *mcp.InputResponse) (why, outcome string) {
 	const (
 		declined = "the user declined to confirm it"

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// consent is what earlier rounds have of the confirmations and approvals of a call. The state of a round stores it before all
-// else. The zero value is that of a call without questions.
+// consent records the confirmations and approvals of a call over its rounds. It is the beginning of
+// each round's state. The zero value is a call without questions.
 type consent struct {
 	// Call is the digest of the call that is confirmed, or about which the user was asked.
 	Call []byte `json:"c,omitempty"`
@@ -22,18 +22,21 @@ type consent struct {
 	Has []agreed `json:"h,omitempty"`
 	// Asked means that the round before asked the user. Otherwise the call is confirmed.
 	Asked bool `json:"q,omitempty"`
-	// Nonce is spent before the backend is called. Empty means that the state is in the hands of the edge, which uses it once.
+	// Nonce is spent before the backend is called. Empty means that the edge keeps the state, and
+	// uses it once.
 	Nonce string `json:"n,omitempty"`
 	// Store is the ID of the store of Nonce.
 	Store string `json:"s,omitempty"`
-	// From is the network of the client to which the state was sent, if its caller is anonymous and it is known.
-	// Nonce counts for it.
+	// From is the network of the client that got the state, to which Nonce is charged. It is set if
+	// the caller is anonymous and the network is known.
 	From string `json:"f,omitempty"`
 	// Until is when Nonce expires, in milliseconds since 1970.
 	Until int64 `json:"u,omitempty"`
-	// Answers are the client's answers to the backend's questions, which were not yet passed on when the user was asked.
+	// Answers are the client's answers to the backend's questions that were not passed on before the
+	// edge asked the user.
 	Answers []keptAnswer `json:"a,omitempty"`
-	// Awaits are the approvals that the round before waited for; nil means that it did not. Approved are those that the call has.
+	// Awaits are the approvals that the previous round waited for. nil means that it waited for
+	// none. Approved are the approvals that the call has.
 	Awaits   []agreed   `json:"w,omitempty"`
 	Approved []approved `json:"p,omitempty"`
 	// Rounds is the number of rounds in which the edge asked. The backend does not count them.
@@ -64,7 +67,8 @@ const maxDeclared = 1000
 // consentMark begins a state that holds a consent.
 var consentMark = []byte("mcpedge.consent\x00")
 
-// seal puts the consent before the rest of a state. The state is unchanged if there was no question, unless it begins with consentMark.
+// seal prepends the consent to the rest of a state. Without a question it returns rest unchanged,
+// unless rest begins with consentMark.
 func (c *consent) seal(rest []byte) []byte {
 	if c.Call == nil && c.Rounds == 0 && !bytes.HasPrefix(rest, consentMark) {
 		return rest
@@ -106,8 +110,8 @@ func (c *consent) covers(obligations []policy.Obligation) bool {
 	return true
 }
 
-// keep keeps the answers of a round, except that to the edge's own question. It returns false if they are larger
-// than may be kept.
+// keep keeps the answers of a round, except for that to the edge's own question. It returns false
+// if they exceed the bound.
 func (c *consent) keep(answers []mcp.InputResponse) bool {
 	n := 0
 	for i := range answers {
@@ -136,14 +140,15 @@ func digestOf(parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// digest returns the digest of the call that is confirmed: the caller, the set, the backend, its name of the
-// tool, and the arguments that it gets. The text of the question is not part of it: it also depends on the name by
-// which a client called the tool.
+// digest returns the digest of the confirmed call: the caller, the set, the backend, the backend's
+// name of the tool, and its arguments. The text of the question is not included, because it depends
+// on the name by which the client called the tool.
 func (r *round) digest(args json.RawMessage) []byte {
 	return digestOf([]byte(r.call.Principal.Key()), r.toolDigest(), jsonrpc.Compact(nil, args))
 }
 
-// remembered returns the id under which an answer is remembered for the caller: of the client, the set, the tool and the confirmation.
+// remembered returns the id under which an answer is remembered for the caller. It depends on the
+// client, the set, the tool and the confirmation.
 func (r *round) remembered(o *policy.Obligation) string {
 	return string(digestOf([]byte("remember"), []byte(r.call.Principal.Client), r.toolDigest(), o.Digest[:]))
 }
@@ -154,20 +159,21 @@ func (r *round) toolDigest() []byte {
 	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
 }
 
-// duties are what a round requires. The zero value requires nothing.
+// duties are the requirements of a round. The zero value requires nothing.
 type duties struct {
-	// confirmations and approvals are those that the policy requires; the service behind an adapter may require a confirmation, too.
+	// confirmations and approvals are those of the policy. The service behind an adapter may require
+	// a confirmation, too.
 	confirmations, approvals []policy.Obligation
-	// declared marks the context of a call whose user has confirmed what the service behind an adapter requires. It is nil if that
-	// requires nothing.
+	// declared marks the context of a call whose user has given the confirmation that the service
+	// behind an adapter requires. nil means that it requires none.
 	declared func(context.Context) context.Context
 }
 
 // noDuties are those of a call that requires nothing. It is shared, and not changed.
 var noDuties duties
 
-// oblige determines the approvals and confirmations that the round requires: those of the policy, and the confirmation of the service behind
-// an adapter.
+// oblige determines the approvals and confirmations that the policy and the service behind an
+// adapter require of the round.
 func (r *round) oblige(ctx context.Context) error {
 	t := r.named.Tool
 	if r.duties = &noDuties; t == nil || r.call.Method != mcp.MethodToolsCall {
@@ -203,23 +209,24 @@ func (r *round) oblige(ctx context.Context) error {
 	return nil
 }
 
-// required is what a round needs of its confirmations.
+// required is the state of a round's confirmations.
 type required byte
 
 const (
-	// notRequired requires no confirmation, or none of this round.
+	// notRequired means that the round needs no confirmation.
 	notRequired required = iota
 	// mustAsk requires an answer that the round does not have.
 	mustAsk
-	// answered means that the round has the answer to the question of a round before, which was charged to the quotas, and that the answer
-	// accepts all that is required.
+	// answered means that the answer to an earlier round's question confirms everything that is
+	// required. The quotas were charged in that round.
 	answered
-	// lapsed means that the round before asked, and was not recorded as allowed, that there is no answer, and that no confirmation is
-	// required any more.
+	// lapsed means that the previous round asked and was not recorded as allowed, that there is no
+	// answer, and that no confirmation is required any more.
 	lapsed
 )
 
-// consider determines what the round, which has arguments, needs of its confirmations. An answer of the round accepts: see endUnconfirmed.
+// consider sets the state of the confirmations of a round that has arguments. An answer of the
+// round is accepting: endUnconfirmed has handled the others.
 func (r *round) consider(args json.RawMessage) {
 	if r.consent, r.confirmed = notRequired, false; len(r.duties.confirmations) == 0 {
 		switch {

@@ -61,9 +61,9 @@ func (r *round) curate(arguments []overlay.Argument, bound bool, canonical func(
 	return nil
 }
 
-// tryPins returns what pinned arguments in audit mode would have done with the round. They change nothing. canonical is that of curate; nil
-// changes nothing. It returns nothing for a call that is bound to a backend, whose first round was tried, and for arguments that are no
-// object.
+// tryPins returns what pinned arguments in audit mode would have done with the round. canonical is
+// that of curate; nil changes nothing. It returns nil for a call that is bound to a backend,
+// because its first round was tried, and for arguments that are not an object.
 func (r *round) tryPins(trials []overlay.Argument, bound bool, canonical func(args []byte) ([]byte, error)) []mcp.Trial {
 	if len(trials) == 0 || bound {
 		return nil
@@ -155,7 +155,7 @@ func (c *curation) denied(a *overlay.Argument, err error) error {
 // effective returns the arguments that the backend is to read.
 func (c *curation) effective() []byte { return objectOf(c.kept, c.extra) }
 
-// added returns the object of what was added.
+// added returns the added members as an object.
 func (c *curation) added() json.RawMessage { return objectOf(c.extra) }
 
 func objectOf(lists ...[]argument) []byte {
@@ -190,8 +190,8 @@ func sameMembers(a, b []byte) bool {
 	return true
 }
 
-// curateCompletion applies the overlay's changes to the arguments in the context of a completion of
-// a prompt. silent is true if the completed argument is pinned: then there are no suggestions.
+// curateCompletion applies the overlay to the arguments in the context of a prompt's completion.
+// silent is true if the completed argument is pinned, so that there are no suggestions.
 func (r *round) curateCompletion(arguments []overlay.Argument) (silent bool, err error) {
 	c := curation{round: r, arguments: arguments}
 	asked := r.named.Completion

@@ -69,12 +69,11 @@ func (r *round) children(out *pb.ListResourceDirectoryResponse) ([]*pb.Resource,
 	return valid, nil
 }
 
-// directoryCursors makes the cursors of one directory for one caller in one set. They contain the page
-// tokens of its backend, which must not be used with another directory, by another caller or in another
-// set.
+// directoryCursors creates the cursors of one directory for one caller in one set. A cursor
+// contains the backend's page token, which must not be used with another directory, caller or set.
 type directoryCursors struct{ backend, uri, caller, set string }
 
-// of returns the cursor for a page token; empty means that there is no further page.
+// of returns the cursor for a page token. It is empty if there is no further page.
 func (d directoryCursors) of(token string) string {
 	if token == "" {
 		return ""
@@ -96,7 +95,7 @@ func (d directoryCursors) sum(token string) uint64 {
 	return h.Sum64()
 }
 
-// token returns the page token in the params' cursor; empty if there is no cursor.
+// token returns the page token in the params' cursor. It is empty if there is no cursor.
 func (d directoryCursors) token(call *mcp.Call) (string, error) {
 	raw := call.Params.More().Cursor
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {

@@ -29,17 +29,20 @@ type Options struct {
 	// Access returns what decides now which calls are allowed: equal results (==) decide alike. A
 	// round is decided by the result of when its view of the catalog was made. nil allows all.
 	Access func() *access.Decider
-	// Revoked returns why the credentials of a principal are not in force now, as far as this replica knows; nil if they are. It decides about
-	// calls that have waited for an approval. A nil function never returns a reason.
+	// Revoked returns the reason for which the credentials of a principal are not valid now, as far
+	// as this replica knows, or nil. It decides about calls that have waited for an approval. A nil
+	// function accepts all.
 	Revoked func(*mcp.Principal) error
-	// Hooks returns the hooks that check rounds now. A chain that was replaced may be closed. nil, and a nil chain, check nothing.
+	// Hooks returns the chain of hooks in force. A chain that was replaced may be closed. A nil
+	// function and a nil chain check nothing.
 	Hooks func() *hook.Chain
 	// Confirmations remembers used confirmations. nil keeps them in memory.
 	Confirmations Confirmations
-	// CallLifetime is the longest life of a call that is no task, and so of the state that it leaves with a client. 0
-	// means mcp.DefaultCallLifetime.
+	// CallLifetime is the maximum lifetime of a call that is not a task, and so of the state that a
+	// client keeps. 0 means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// Redact returns what now replaces secrets in what clients get. It may be nil, and return nil, to replace nothing.
+	// Redact returns the Masker for responses to clients. A nil function and a nil Masker replace
+	// nothing.
 	Redact func() *redact.Masker
 	// Telemetry observes the calls to backends. nil disables it.
 	Telemetry *telemetry.Telemetry
@@ -55,7 +58,7 @@ type Dispatch struct {
 	opts    Options
 	catalog *catalog.Catalog
 	sizes   sizes
-	// searches has an element for each search that runs. searchWait is how long another one waits for a place.
+	// searches is a semaphore for searches. searchWait bounds the wait for it.
 	searches   chan struct{}
 	searchWait time.Duration
 }
@@ -91,7 +94,7 @@ func (d *Dispatch) Changes(ctx context.Context, set string, p mcp.Principal, f m
 	return d.catalog.Changes(ctx, set, p, f)
 }
 
-// Catalog returns the catalog of what is served.
+// Catalog returns the catalog.
 func (d *Dispatch) Catalog() *catalog.Catalog {
 	return d.catalog
 }

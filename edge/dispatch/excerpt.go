@@ -12,7 +12,7 @@ import (
 const (
 	// maxShownArguments bounds the values of all arguments in the question for a confirmation, in bytes.
 	maxShownArguments = 2 << 10
-	// minShownArgument is how many bytes of each argument are shown at least.
+	// minShownArgument is the minimum number of bytes that are shown of each argument.
 	minShownArgument = 16
 	// maxShownName bounds the name of a member, in bytes.
 	maxShownName = 64
@@ -22,12 +22,13 @@ const (
 	maxShownDepth = 8
 )
 
-// excerpt shows the beginning of a JSON value: as JSON, but with … in the place of what is left out.
+// excerpt renders the beginning of a JSON value as JSON, with … for omitted parts.
 type excerpt struct {
 	text []byte
-	// most is the length of text at which the rest is left out, without the characters that close what is open.
+	// most is the length of text after which the rest is omitted. It does not count the characters
+	// that close open values.
 	most int
-	// hidden is how many bytes of the value are left out.
+	// hidden is the number of omitted bytes of the value.
 	hidden int
 }
 
@@ -54,7 +55,7 @@ func (x *excerpt) leaveOut(n int) {
 
 func (x *excerpt) isFull() bool { return len(x.text) >= x.most }
 
-// value appends a value, of which at most depth levels are shown.
+// value appends at most depth levels of a value.
 func (x *excerpt) value(value json.RawMessage, depth int) {
 	text, isText := jsonrpc.Unquote(value)
 	kind := jsonrpc.TypeOf(value)
@@ -72,7 +73,7 @@ func (x *excerpt) value(value json.RawMessage, depth int) {
 	}
 }
 
-// quoted appends a text, of which at most most bytes are shown.
+// quoted appends at most most bytes of a text.
 func (x *excerpt) quoted(text string, most int) {
 	shown, rest := quoted(text, most)
 	x.text = append(x.text, shown...)
@@ -107,8 +108,9 @@ func (x *excerpt) array(value json.RawMessage, depth int) {
 	x.text = append(x.text, ']')
 }
 
-// separator returns a function that separates the parts of an object or array and reports whether the next one, of n bytes, is shown.
-// All that are not shown have one … in their place.
+// separator returns a function for the elements of an object or array. It appends the separator,
+// and reports whether the next element, of n bytes, is shown. All omitted elements are replaced by
+// one ….
 func (x *excerpt) separator() func(n int) bool {
 	isFirst, isOver := true, false
 	return func(n int) bool {
@@ -127,7 +129,8 @@ func (x *excerpt) separator() func(n int) bool {
 	}
 }
 
-// shownArguments returns the arguments of a call as the user sees them. If they are long, each is clipped such that all have a part.
+// shownArguments returns the arguments of a call for the user. If they are long, each is clipped,
+// so that a part of each is shown.
 func shownArguments(args json.RawMessage) string {
 	args = jsonrpc.Compact(nil, args)
 	if whole := excerptOf(args, maxShownArguments); whole.hidden == 0 || jsonrpc.TypeOf(args) != jsonrpc.Object {
@@ -162,7 +165,8 @@ func shownArguments(args json.RawMessage) string {
 	return b.String() + "}"
 }
 
-// share returns how many bytes of each argument are shown if they have these widths: those that are shorter leave theirs to the others.
+// share returns the number of bytes that are shown of each argument, for arguments with these
+// widths. Shorter arguments leave their rest to the others.
 func share(widths []int) int {
 	slices.Sort(widths)
 	left := maxShownArguments

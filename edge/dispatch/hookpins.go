@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// stillAdded returns what of added, which may be nil, was not replaced: pinned arguments, and defaults with the same value in two objects.
+// stillAdded returns the members of added that a hook has not replaced: pinned arguments, and
+// defaults with equal values in was and now. added may be nil.
 func stillAdded(added json.RawMessage, pins []overlay.Argument, was, now json.RawMessage) json.RawMessage {
 	if added == nil {
 		return nil
@@ -28,7 +29,8 @@ func stillAdded(added json.RawMessage, pins []overlay.Argument, was, now json.Ra
 	return objectOf(kept)
 }
 
-// samePins reports whether two objects have the same members that a backend may read as pinned arguments.
+// samePins reports whether two objects have equal values for all members that a backend may read as
+// pinned arguments.
 func samePins(pins []overlay.Argument, a, b json.RawMessage) bool {
 	if len(pins) == 0 {
 		return true
@@ -46,7 +48,8 @@ func samePins(pins []overlay.Argument, a, b json.RawMessage) bool {
 	return slices.EqualFunc(pinned(a), pinned(b), func(x, y argument) bool { return x.name == y.name && sameJSON(x.value, y.value) })
 }
 
-// sameJSON reports whether two values are equal, however their strings are escaped. Numbers must be written alike.
+// sameJSON reports whether two values are equal. Escapes in strings do not matter; numbers must be
+// written equally.
 func sameJSON(a, b json.RawMessage) bool {
 	decoded := func(raw json.RawMessage) (value any, ok bool) {
 		in := json.NewDecoder(bytes.NewReader(raw))

@@ -17,12 +17,12 @@ import (
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
 )
 
-// hooking is what a round needs for its hooks.
+// hooking is the state of a round's hooks.
 type hooking struct {
 	chain *hook.Chain
 	// ctx is that of the round without the deadline of the backend.
 	ctx context.Context
-	// checked is true once the hooks were asked about the outcome of the backend.
+	// checked is true once the hooks have checked the outcome of the backend.
 	checked bool
 }
 
@@ -45,7 +45,7 @@ func (h *hooking) release() {
 	}
 }
 
-// hooked reports whether hooks are asked about requests of a method.
+// hooked reports whether hooks check requests of a method.
 func hooked(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete:
@@ -63,7 +63,7 @@ func (d *Dispatch) replacesRequests() bool {
 	return chain != nil && slices.ContainsFunc(chain.Hooks(), func(h *hook.Hook) bool { return h.On(hook.Request) && !h.IsAudit() })
 }
 
-// acquireHooks returns the hooks in force, which the caller releases; nil if there are none.
+// acquireHooks returns the hooks in force, or nil if there are none. The caller must release them.
 func (d *Dispatch) acquireHooks() (*hook.Chain, error) {
 	if d.opts.Hooks == nil {
 		return nil, nil
@@ -81,8 +81,8 @@ func (d *Dispatch) acquireHooks() (*hook.Chain, error) {
 	return nil, nil
 }
 
-// at calls ask for each hook that is asked about the round at a point, until one refuses, and records what they decided. ask
-// returns the decision, or the error that ends the round.
+// at calls ask for each hook that checks the round at a point, until one refuses, and records the
+// decisions. ask returns the hook's decision, or the error that ends the round.
 func (r *round) at(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) error {
 	var made []hook.Decision
 	var refused error
@@ -144,8 +144,8 @@ func (r *round) refusedBy(d *hook.Decision) *mcp.Error {
 	return e
 }
 
-// hookRequest asks the hooks about the request, and about the client's answers. If one has replaced the arguments, rules, scopes and
-// confirmations are decided again.
+// hookRequest makes the hooks check the request and the client's answers. If one replaces the
+// arguments, rules, scopes and confirmations are decided again.
 func (r *round) hookRequest() error {
 	if r.hooks == nil {
 		return nil
@@ -182,7 +182,8 @@ func (r *round) hookRequest() error {
 	return r.applyRules(r.hooks.ctx)
 }
 
-// replaceBy returns the call with the arguments of a hook, in the form that the backend reads. An error says why they cannot be used.
+// replaceBy returns the call with the arguments that a hook returned, in the form that the backend
+// reads. An error means that they cannot be used.
 func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
 	t, p := r.named.Tool, r.named.Prompt
 	args := json.RawMessage(with.GetArgumentsJson())
@@ -232,7 +233,7 @@ func (r *round) argumentChanges() []overlay.Argument {
 	return r.named.Prompt.Arguments
 }
 
-// onlyTexts returns an error for arguments of a prompt that are no strings.
+// onlyTexts returns an error for arguments of a prompt that are not strings.
 func onlyTexts(args json.RawMessage) error {
 	return jsonrpc.Members(args, func(name string, value json.RawMessage) error {
 		if jsonrpc.TypeOf(value) != jsonrpc.String {
@@ -268,7 +269,7 @@ func (r *round) hookAnswers() error {
 	})
 }
 
-// answersOf returns the answers of a hook. An error says why they cannot be used.
+// answersOf returns the answers that a hook returned. An error means that they cannot be used.
 func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse, error) {
 	given := r.call.Responses
 	if with.GetArgumentsJson() != "" || len(with.GetAnswers()) != len(given) {
@@ -288,7 +289,8 @@ func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse,
 	return out, nil
 }
 
-// unasked returns the decision of a hook for whose question there is no memory, which err says. In audit mode it has no effect.
+// unasked handles a hook that could not be consulted for lack of memory. err is the error of the
+// budget. For a hook in audit mode it returns a decision without effect, and otherwise err.
 func (r *round) unasked(h *hook.Hook, p hook.Point, err error) (hook.Decision, error) {
 	if !h.IsAudit() {
 		return hook.Decision{}, err
@@ -296,7 +298,8 @@ func (r *round) unasked(h *hook.Hook, p hook.Point, err error) (hook.Decision, e
 	return h.Skip(r.hooks.ctx, p, err.Error()), nil
 }
 
-// holdFor charges the memory of a question to a hook and of its response until release. A small one is part of the charge of the request.
+// holdFor charges the memory of a message to a hook and of the hook's response until release is
+// called. Small messages are part of the charge of the request.
 func (r *round) holdFor(req proto.Message) (release func(), _ error) {
 	n := proto.Size(req)
 	if n <= smallCheck {

@@ -11,13 +11,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Confirmations remembers which confirmations of calls were used, and which callers are not asked again. It is safe for concurrent use.
+// Confirmations records which confirmations of calls were used, and which callers need not confirm
+// again. It is safe for concurrent use.
 type Confirmations interface {
-	// ID identifies the store; empty for one that all replicas share. What is asked with one store is not confirmed with another.
+	// ID identifies the store. Empty means that all replicas share it. A question that was asked
+	// with one store cannot be confirmed with another.
 	ID() string
-	// Spend records id for a caller, for the duration life. fresh is false if it is recorded already. An error
-	// means that this is unknown; with fresh, that id is recorded, but in fewer places than are demanded, and may be lost.
-	// A *mcp.Error of KindLimit means that most entries of the caller are recorded.
+	// Spend records id for a caller, for the duration life. fresh is false if it is already
+	// recorded. An error means that this is unknown. An error with fresh means that id is recorded
+	// in fewer places than required, and may be lost. A *mcp.Error of KindLimit means that most
+	// entries of the caller are recorded.
 	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
 	// Spent reports whether id is recorded for a caller.
 	Spent(ctx context.Context, caller, id string) (bool, error)
@@ -28,7 +31,8 @@ const (
 	maxConfirmations = 256 << 10
 	// maxConfirmationsOfOne bounds those of one caller.
 	maxConfirmationsOfOne = 16 << 10
-	// nonceSpare is how much longer a nonce is remembered than it is accepted, for replicas whose clocks are behind.
+	// nonceSpare is the time for which a nonce is remembered after it is no longer accepted, for
+	// replicas whose clocks are behind.
 	nonceSpare = time.Minute
 )
 
@@ -44,7 +48,7 @@ func (r *round) issue(c *consent) {
 	}
 }
 
-// left returns for how long the nonce is still accepted.
+// left returns the time for which the nonce is still accepted.
 func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
 
 // holder returns whom the nonce counts for, which is also part of its identity.
@@ -56,9 +60,10 @@ func (r *round) holder() string {
 	return key + "\x00" + r.before.From
 }
 
-// sends reports whether the client gets the state of a round that requires input, which it may use once. Sessions and tasks keep it,
-// and the state of a call that may become a task is sent with questions alone. A round that may be repeated, as one
-// that follows an operation, is not used once.
+// sends reports whether the client gets the state of a round that requires input, and may use it
+// once. Sessions and tasks keep their states, and a call that may become a task sends its state
+// only with questions. A round that may be repeated, such as one that follows an operation, is not
+// limited to one use.
 func (r *round) sends(in *mcp.InputRequired) bool {
 	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
 }
@@ -77,8 +82,8 @@ func (r *round) usable() bool {
 // spends reports whether the round uses up the consent of the round before if it runs.
 func (r *round) spends() bool { return r.before.Nonce != "" }
 
-// spend uses up the consent of the round before, and records that the call is allowed. It runs immediately
-// before the backend is called: a call whose confirmation is spent runs at most once.
+// spend spends the consent of the previous round, and records that the call is allowed. It runs
+// immediately before the backend is called, so that a confirmation is used at most once.
 func (r *round) spend(ctx context.Context) error {
 	if !r.spends() {
 		return nil
@@ -117,8 +122,9 @@ func (r *round) use(ctx context.Context) error {
 	return nil
 }
 
-// end spends the nonce of the round before, which is not run, and records how its question ended. A nonce of which it cannot be known whether
-// it was used is not accepted by this process, and is not spent.
+// end spends the nonce of a previous round that does not run, and records the end of its question.
+// If it is unknown whether a nonce was used, this process does not accept it, and does not spend
+// it.
 func (r *round) end(ctx context.Context, how string) error {
 	if r.before.Nonce == "" || !r.usable() {
 		return nil
@@ -133,7 +139,7 @@ func (r *round) end(ctx context.Context, how string) error {
 	return nil
 }
 
-// endOf returns the id under which it is recorded how the question with a nonce ended.
+// endOf returns the id under which the end of a question with a nonce is recorded.
 func endOf(nonce, how string) string { return nonce + "\x00" + how }
 
 // usedBefore returns the error of a round whose nonce was used.
@@ -146,8 +152,8 @@ func (r *round) usedBefore(ctx context.Context) error {
 	return spentBefore(r.call.Method, r.before.Awaits != nil)
 }
 
-// remember stores the answer for the confirmations that allow it and were asked. It is lost if the store fails or is full: the user is then
-// asked again.
+// remember stores the answer for the confirmations that were asked and may be remembered. If the
+// store fails or is full, the answer is lost, and the user is asked again.
 func (r *round) remember(ctx context.Context) {
 	for i := range r.duties.confirmations {
 		o := &r.duties.confirmations[i]

@@ -12,7 +12,8 @@ import (
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
 )
 
-// outcome is what the backend has returned for a round, or the error with which the round ends. There is one type for each kind.
+// outcome is the backend's response of a round, or the error that ends the round. Each kind has its
+// own type.
 type outcome interface {
 	// redact returns the outcome without the secrets that v replaces. nil replaces nothing.
 	redact(v *redact.View) outcome
@@ -25,7 +26,8 @@ type checked interface {
 	outcome
 	// message returns the outcome in the contract of hooks.
 	message() *hookv1.Outcome
-	// replaced returns the outcome that a hook puts in the place of this one, which stays as it is. The error says why it cannot be used.
+	// replaced returns the outcome with which a hook replaces this one, which is not modified. The
+	// error means that it cannot be used.
 	replaced(r *round, with *hookv1.Outcome) (checked, error)
 }
 
@@ -36,7 +38,8 @@ type long interface {
 	shorten(r *round) outcome
 }
 
-// finish brings an outcome to the client, in the one order of these stages. An error of it, too, ends the round: see fail.
+// finish turns an outcome into the reply to the client. Its stages have a fixed order. An error of
+// a stage also ends the round: see fail.
 func (r *round) finish(o outcome) (mcp.Reply, error) {
 	o, err := r.check(o)
 	if err != nil {
@@ -54,8 +57,8 @@ func (r *round) finish(o outcome) (mcp.Reply, error) {
 // fail ends the round with an error.
 func (r *round) fail(err error) (mcp.Reply, error) { return r.finish(failure{mcp.AsError(err)}) }
 
-// check returns what the hooks leave of an outcome. The error is of the hook that withholds a result; an error that is withheld becomes
-// another one.
+// check returns the outcome after the hooks have checked it. If a hook withholds a result, check
+// returns the hook's error. A withheld error is replaced by another one.
 func (r *round) check(o outcome) (outcome, error) {
 	c, ok := o.(checked)
 	if !ok || !r.isChecked(o) {
@@ -68,7 +71,8 @@ func (r *round) check(o outcome) (outcome, error) {
 	return left, err
 }
 
-// isChecked reports whether the hooks check an outcome: at most one in a round, and only the backend's.
+// isChecked reports whether the hooks check an outcome. They check at most one in a round, and only
+// the backend's.
 func (r *round) isChecked(o outcome) bool {
 	if r.hooks == nil || r.hooks.checked || r.owner == nil {
 		return false
@@ -77,8 +81,8 @@ func (r *round) isChecked(o outcome) bool {
 	return !failed || f.isOfBackend()
 }
 
-// hookOutcome asks the hooks about an outcome, and returns what they leave of it. The questions share no deadline with the rest of the
-// round: the backend has returned.
+// hookOutcome makes the hooks check an outcome, and returns the result. The deadline of the round
+// does not apply, because the backend has responded.
 func (r *round) hookOutcome(o checked) (outcome, error) {
 	r.hooks.checked = true
 	out := o.message()

@@ -71,7 +71,8 @@ func (o toolResult) render(r *round) (mcp.Reply, error) {
 	return r.rendered(translate.ToolResult(r.rules, r.server(), r.call.Envelope, o.CallToolResult))
 }
 
-// keepsPromise returns an error if the structured content of a result does not fit the output schema of the round's tool.
+// keepsPromise returns an error if the structured content of a result does not match the output
+// schema of the round's tool.
 func (r *round) keepsPromise(res *pb.CallToolResult) error {
 	check := r.named.Tool.Check.Ready()
 	if !check.HasOutput || res.GetIsError() {
@@ -193,7 +194,7 @@ func (o skillResult) render(r *round) (mcp.Reply, error) {
 // directoryResult is a page of a directory, which no hooks check.
 type directoryResult struct {
 	children []*pb.Resource
-	// next is the cursor of the next page; empty means that there is none.
+	// next is the cursor of the next page. Empty means that there is none.
 	next string
 }
 
@@ -208,7 +209,8 @@ func (o directoryResult) render(r *round) (mcp.Reply, error) {
 	return r.rendered(translate.DirectoryResult(r.rules, r.server(), r.call.Envelope, o.children, o.next))
 }
 
-// rendered returns the reply of a result, and blames its backend for the error if the result cannot be rendered.
+// rendered returns the reply for a result. If the result cannot be rendered, the error names the
+// backend as the cause.
 func (r *round) rendered(reply mcp.Reply, err error) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
@@ -244,14 +246,15 @@ func (o failure) replaced(_ *round, with *hookv1.Outcome) (checked, error) {
 	}
 	changed := *o.Error
 	changed.Message, changed.Data = mcp.ClipText(now.GetMessage()), nil
-	changed.Err, changed.Reason = nil, "" // They repeat what the hook has replaced.
+	changed.Err, changed.Reason = nil, "" // they would repeat the text that the hook has replaced
 	if now.GetDataJson() != "" {
 		changed.Data = jsonrpc.Compact(nil, json.RawMessage(now.GetDataJson()))
 	}
 	return failure{&changed}, nil
 }
 
-// redact replaces secrets in what clients see of the error. Its cause is for logs, which replace their own.
+// redact replaces secrets in the parts of the error that clients see. It does not change the cause,
+// which only logs have; logs replace secrets themselves.
 func (o failure) redact(v *redact.View) outcome {
 	masked := *o.Error
 	masked.Message = v.Text(o.Message)

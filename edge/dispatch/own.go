@@ -14,11 +14,17 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// unwrap changes a call of a tool of the edge that wraps a request, in a set that has it, to that request. After it only these
-// distinguish the two, by Params.Wrapped: resolve, which refuses tools that must be called by their own names, rename, which binds the
-// call, readResource, whose result is one of a tool, quotas, tasks, which are refused to a read, the binding of a state, records, and
-// telemetry. It sets target.Misused if the arguments describe no request. An error is that of the header that mirrors the name or the URI,
-// or of arguments that cannot be read, see round.malformed.
+// unwrap replaces a call of a tool of the edge that wraps a request by that request, if the set has
+// the tool.
+//
+// Afterwards only Params.Wrapped distinguishes the request from one that a client made directly.
+// These read it: resolve, which refuses tools that must be called by their own names; rename, which
+// binds the call; readResource, whose result becomes that of a tool; quotas; tasks, which a read
+// cannot become; the binding of a state; records; and telemetry.
+//
+// unwrap sets target.Misused if the arguments describe no request. It returns the error of the
+// header that mirrors the name or the URI, or of arguments that cannot be read: see
+// round.malformed.
 func (r *round) unwrap() error {
 	params := &r.call.Params
 	if params.Wrapped == nil { // otherwise an earlier round has been unwrapped
@@ -40,8 +46,8 @@ func (r *round) unwrap() error {
 	return nil
 }
 
-// misuse makes a call one that is answered with what is wrong with the arguments of a tool of the edge; nil means nothing. It has no
-// effects.
+// misuse makes the edge answer the call with the error about the arguments of its own tool. A nil
+// error changes nothing. The call has no effects.
 func (r *round) misuse(why error) {
 	if why != nil {
 		r.target.Misused, r.target.Repeatable = why, true
@@ -56,8 +62,8 @@ func (r *round) malformedOr(err error) error {
 	return err
 }
 
-// resolveOwn resolves a call of one of the edge's own tools. A call of one that wraps a request, and whose arguments are right, has
-// become another one, unless the set got the tool since unwrap.
+// resolveOwn resolves a call of one of the edge's own tools. A valid call that wraps a request was
+// replaced by unwrap, unless the set got the tool after that.
 func (r *round) resolveOwn(ctx context.Context) error {
 	r.target.Repeatable = true
 	if disabled := r.named.Disabled(); disabled != nil {
@@ -72,8 +78,9 @@ func (r *round) resolveOwn(ctx context.Context) error {
 	return nil
 }
 
-// callOwn runs a call of one of the edge's own tools that the edge answers, or refuses the arguments of one that wraps a request. The
-// edge decides about it as about a list: it shows what the caller may see. It spends the quotas of a tool of that name.
+// callOwn runs a call of one of the edge's own tools: it answers the call, or refuses the arguments
+// of a tool that wraps a request. The result has what the caller may see, as a list does. It
+// charges the quotas of a tool with that name.
 func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	switch {
 	case r.target.Misused == nil:
@@ -96,8 +103,8 @@ func (r *round) callOwn(ctx context.Context) (mcp.Reply, error) {
 	return r.findTools(ctx, args)
 }
 
-// structured renders the result of one of the edge's own tools, with the content as text and, if it is not empty, advice for the model
-// after it.
+// structured returns the result of one of the edge's own tools, with the content as text, followed
+// by advice for the model unless that is empty.
 func (r *round) structured(content []byte, advice string) (mcp.Reply, error) {
 	out := &pb.CallToolResult{StructuredContentJson: string(content)}
 	if advice != "" {

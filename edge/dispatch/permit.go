@@ -12,7 +12,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// authorize runs the later stages of the decision on a round that is no call of a tool of a backend. It may block.
+// authorize runs the later stages of the decision on a round that is not a call of a backend's
+// tool. It may block.
 func (r *round) authorize(ctx context.Context) error {
 	if err := r.askPolicyServer(ctx); err != nil {
 		return err
@@ -20,7 +21,8 @@ func (r *round) authorize(ctx context.Context) error {
 	return r.admit(ctx)
 }
 
-// admit charges the quotas for a call of one of the edge's own tools, or through one, and records that it is allowed.
+// admit charges the quotas for a call of one of the edge's own tools, or for a call that was made
+// through one, and records that it is allowed.
 func (r *round) admit(ctx context.Context) error {
 	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
@@ -39,7 +41,8 @@ func (r *round) askPolicyServer(ctx context.Context) error {
 	return err
 }
 
-// charge charges the quotas. The answer to a question about which the round before was charged is not charged again.
+// charge charges the quotas. A round with the answer to a question is not charged if the round that
+// asked was.
 func (r *round) charge(ctx context.Context) error {
 	if r.consent == answered {
 		return nil
@@ -47,8 +50,9 @@ func (r *round) charge(ctx context.Context) error {
 	return r.allowed.Charge(ctx, r.call)
 }
 
-// chargeUnused charges the quotas for a round that was not charged because it has the answer to a question, if the answer was not used
-// and the call did not run: a client can send it again without bound. It returns err, or the error of the quotas.
+// chargeUnused charges the quotas for a round with an answer that was not used and whose call did
+// not run. Otherwise a client could send the answer without bound. It returns err, or the error of
+// the quotas.
 func (r *round) chargeUnused(ctx context.Context, err error) error {
 	if r.consent == answered && !r.answerUsed {
 		if over := r.allowed.Charge(ctx, r.call); over != nil {
@@ -58,7 +62,8 @@ func (r *round) chargeUnused(ctx context.Context, err error) error {
 	return err
 }
 
-// recordAllowed records that the call is allowed, unless that depends on a confirmation that is used first: see spend.
+// recordAllowed records that the call is allowed, unless a confirmation must be spent first: see
+// spend.
 func (r *round) recordAllowed(ctx context.Context) error {
 	if r.spends() {
 		return nil
@@ -66,7 +71,7 @@ func (r *round) recordAllowed(ctx context.Context) error {
 	return r.allow(ctx)
 }
 
-// allow records that the call is allowed, what the user has confirmed, and who has approved it.
+// allow records that the call is allowed, with its confirmations and approvals.
 func (r *round) allow(ctx context.Context) error {
 	var had access.Had
 	for _, a := range r.approved {
@@ -110,7 +115,8 @@ func (r *round) decideAnew(ctx context.Context) error {
 	return r.applyRules(ctx)
 }
 
-// applyRules applies rules and scopes to the round, and determines the confirmations that it requires.
+// applyRules applies rules and scopes to the round, and determines the confirmations that it
+// requires.
 func (r *round) applyRules(ctx context.Context) error {
 	if err := r.decide(ctx); err != nil {
 		return err
@@ -125,7 +131,7 @@ func (r *round) undecided(ctx context.Context) {
 	}
 }
 
-// settingsChanged returns the error of a request that cannot be decided by one generation of settings.
+// settingsChanged returns the error for a request that spans two generations of settings.
 func settingsChanged() error {
 	return mcp.Errorf(mcp.KindUnavailable, "the settings of the server have changed during the request; send it again")
 }

@@ -16,11 +16,12 @@ import (
 // maxQuoted bounds the value of an argument in the message of a confirmation, in bytes.
 const maxQuoted = 200
 
-// question returns the text of the question for confirmations or approvals, without the secrets of a place. What the caller or the model
-// wrote is in it as JSON alone, without characters that cannot be printed.
+// question returns the text of the question for confirmations or approvals, without the secrets
+// that are replaced in the place. Texts of the caller or the model appear only as JSON, without
+// characters that cannot be printed.
 func (r *round) question(place redact.Place, obligations []policy.Obligation, args json.RawMessage) string {
 	masks := r.masks(place)
-	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // The client does not know what the edge adds.
+	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // the client does not know the added arguments
 	args = masks.Arguments(args)
 	var b strings.Builder
 	var tool excerpt
@@ -65,7 +66,7 @@ func quotedAt(args json.RawMessage, path []string) string {
 	return excerptOf(jsonrpc.Compact(nil, value), maxQuoted).String()
 }
 
-// clipped returns a text of at most most bytes, with … in the place of the rest.
+// clipped returns at most most bytes of a text, with … for the rest.
 func clipped(text string, most int) string {
 	if len(text) <= most {
 		return text

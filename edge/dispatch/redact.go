@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
-// redaction replaces secrets in what the client of a round gets.
+// redaction replaces secrets in the replies to a round's client.
 type redaction struct {
 	masker *redact.Masker
 	// unredacted are the rules in audit mode that found something.
@@ -25,7 +25,8 @@ func (r *round) startRedaction() {
 	}
 }
 
-// maskRefusal returns an error with which the round is not resolved, without secrets. Only texts are replaced: err stays what it is.
+// maskRefusal returns an error of Resolve without secrets. It replaces texts only, so that the
+// error keeps its kind.
 func (r *round) maskRefusal(ctx context.Context, err error) error {
 	e, ok := err.(*mcp.Error)
 	if !ok {
@@ -40,8 +41,8 @@ func (r *round) maskRefusal(ctx context.Context, err error) error {
 	return failure{e}.redact(v).(failure).Error
 }
 
-// masks returns what replaces secrets of the round in a place; nil replaces nothing. One round has one redaction, also if the settings
-// change meanwhile.
+// masks returns the View that replaces secrets of the round in a place. nil replaces nothing. A
+// round has one redaction, even if the settings change meanwhile.
 func (r *round) masks(place redact.Place) *redact.View {
 	if r.redaction == nil {
 		return nil

@@ -9,14 +9,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Resolve implements the eras' Dispatcher: it looks up the target of a request, normalizes its
+// Resolve implements the eras' Dispatcher. It looks up the target of a request, normalizes its
 // arguments to the form that the backend reads, and applies rules and scopes. Call uses the target
-// without another lookup. Resolve changes call: if the catalog renames the target, it replaces the
-// name in the params by the canonical one, if the catalog changes arguments, it replaces these, and
-// in both cases it binds the call to the backend. So policy, records and audit use canonical names.
+// without another lookup.
 //
-// A call of a tool of the edge that wraps a request becomes that request: mcp.ToolCall one of the tool that it names, bound to its backend,
-// mcp.ToolReadResource a read.
+// Resolve modifies call. If the catalog renames the target, it sets the canonical name in the
+// params. If the catalog changes arguments, it sets these. In both cases it binds the call to the
+// backend. So policy, records and audit use canonical names.
+//
+// A call of a tool of the edge that wraps a request becomes that request: a call of mcp.ToolCall
+// becomes a call of the named tool, bound to its backend, and a call of mcp.ToolReadResource
+// becomes a read.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
 	r := &round{d: d, rules: rules, call: call, duties: &noDuties}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
@@ -101,7 +104,7 @@ func (r *round) resolve(ctx context.Context) error {
 	return refused
 }
 
-// refuseDisabled records that a request is refused because an operator has disabled what it names, and returns the error.
+// refuseDisabled records that a request for a disabled object is refused, and returns the error.
 func (r *round) refuseDisabled(ctx context.Context, disabled *mcp.Error) error {
 	if decider := r.decider(); decider != nil {
 		return decider.Disabled(ctx, r.call, r.target.Backend, disabled)
@@ -123,8 +126,8 @@ func (r *round) rename() {
 	}
 }
 
-// decide applies rules and scopes to what the request names. For callers from whom it is hidden the
-// error is that of an unknown name, and a watch opens once the object exists.
+// decide applies rules and scopes to the target. If the target is hidden from the caller, the error
+// is that of an unknown name, and a watch opens once the object exists for the caller.
 func (r *round) decide(ctx context.Context) error {
 	decider := r.decider()
 	if decider == nil {

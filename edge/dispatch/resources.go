@@ -8,8 +8,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// readResource runs resources/read (MCP, "Resources", "Reading Resources"), also one that was made through mcp.ToolReadResource. The
-// errors of the two are the same, and the result of the latter is one of a tool.
+// readResource runs resources/read (MCP, "Resources", "Reading Resources"), and reads that were
+// made through mcp.ToolReadResource. The latter have the same errors, but the result of a tool.
 func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	found, owner, uri := r.named.URI, r.named.Backend, r.call.Params.Target
 	if err := r.authorize(ctx); err != nil {

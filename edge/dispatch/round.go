@@ -39,8 +39,8 @@ type round struct {
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// duties are what the round requires, and before is what the previous rounds have of it. answer is that to the question of the
-	// round before, nil if there is none.
+	// duties are the requirements of the round, before is the consent of the previous rounds. answer
+	// is the answer to the previous round's question, or nil.
 	duties *duties
 	before *consent
 	answer *mcp.InputResponse
@@ -48,8 +48,9 @@ type round struct {
 	has []agreed
 	// approved are the approvals that the round has.
 	approved []approved
-	// consent is what the round has of its duties. confirmed is true once it has all that it requires. answerUsed is true once the
-	// round has used the answer to the question of the round before.
+	// consent is the state of the round's confirmations. confirmed is true once it has all that it
+	// requires. answerUsed is true once the round has used the answer to the previous round's
+	// question.
 	consent               required
 	confirmed, answerUsed bool
 	// proven is true once key, value, pairs and deadline are set.
@@ -59,15 +60,16 @@ type round struct {
 	// hasProgress is true once progress is set.
 	hasProgress bool
 
-	// malformed is the error of a call of the edge's own tool that cannot be unwrapped, or whose header differs from its arguments; nil
-	// if there is none. It answers what is neither disabled nor denied.
+	// malformed is the error of a call of the edge's own tool that cannot be unwrapped, or whose
+	// header differs from its arguments. nil means that there is none. Requests that are disabled or
+	// denied get the error for that instead.
 	malformed error
 
 	// unread is why the backend would reject the arguments; nil if no reason is known.
 	unread error
 
-	// key and value are the metadata that proves the caller to the backend. pairs is the other
-	// metadata with properties of the caller. An empty key means that there is no proof.
+	// key and value are the metadata that proves the caller's identity to the backend. An empty key
+	// means that there is no proof. pairs are the other metadata with properties of the caller.
 	key, value string
 	pairs      []string
 	// deadline is when the backend's timeout ends.
@@ -81,7 +83,7 @@ type round struct {
 	// cancel cancels the backend's call.
 	cancel context.CancelFunc
 
-	// redaction replaces secrets in what the client gets. nil replaces nothing.
+	// redaction replaces secrets in the replies to the client. nil replaces nothing.
 	redaction *redaction
 
 	// size holds the message sizes for the call's kind of request; nil disables accounting. most is
@@ -91,7 +93,7 @@ type round struct {
 	permit *budget.Permit
 }
 
-// server renders the edge's own description, as the round's set has it.
+// server returns the edge's own description for the round's set.
 func (r *round) server() *translate.Server { return r.d.catalog.Server(&r.named) }
 
 // begin runs acquire, then enter.

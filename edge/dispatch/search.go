@@ -40,11 +40,12 @@ func (r *round) findTools(ctx context.Context, args json.RawMessage) (mcp.Reply,
 // noneFound says to the model what to do after a search that found no tool.
 const noneFound = "No tool was found: search again with other words, or with fewer. Say what the tool does and with what, such as: create bucket."
 
-// maxSearchWait bounds how long a search waits for a place.
+// maxSearchWait bounds the wait of a search for its turn.
 const maxSearchWait = time.Second
 
-// acquireSearch takes one of the places for searches, of which there is one for each processor, so that searches do not delay other
-// requests; release returns it. It fails when ctx ends, or with KindLimit after maxSearchWait.
+// acquireSearch waits for the semaphore of searches, so that searches do not delay other requests.
+// There can be one search for each processor. release releases it. It fails when ctx ends, or with
+// KindLimit after maxSearchWait.
 func (d *Dispatch) acquireSearch(ctx context.Context) (release func(), _ error) {
 	if ctx.Err() != nil {
 		return nil, mcp.Errorf(mcp.KindCancelled, "the search was cancelled: %w", context.Cause(ctx))
@@ -83,7 +84,7 @@ func readSearch(args json.RawMessage) (query string, limit int, err error) {
 	return query, limit, err
 }
 
-// wholeNumber reads a number without a fraction, however it is written. One that is too large for an int32 becomes 0.
+// wholeNumber parses an integer in any notation. An integer that exceeds an int32 becomes 0.
 func wholeNumber(value json.RawMessage) (int, bool) {
 	x, err := strconv.ParseFloat(string(value), 64)
 	switch {

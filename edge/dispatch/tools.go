@@ -32,8 +32,9 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	return r.callBackendTool(ctx)
 }
 
-// callBackendTool runs a call of a tool of a backend, in stages. Those of resolve are over: it has hidden what the caller may not see, added
-// pinned arguments, and applied rules and scopes. The first stage that refuses the call, or must ask the user, ends the round.
+// callBackendTool runs a call of a backend's tool, in stages. The stages of resolve are over: it
+// has hidden targets that the caller may not see, added pinned arguments, and applied rules and
+// scopes. The first stage that refuses the call, or must ask the user, ends the round.
 func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	args, err := r.arguments()
 	if err != nil {
@@ -69,7 +70,8 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	return r.runTool(ctx)
 }
 
-// agree returns the question of a call that lacks an approval or a confirmation; nil, nil records that the call is allowed.
+// agree returns the question of a call that lacks an approval or a confirmation. Otherwise it
+// records that the call is allowed, and returns nil, nil.
 func (r *round) agree(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
 		return waits, err
@@ -80,8 +82,8 @@ func (r *round) agree(ctx context.Context, args json.RawMessage) (*mcp.InputRequ
 	return nil, r.recordAllowed(ctx)
 }
 
-// checkHeaders compares the headers that mirror arguments with these, except for those that the edge has added. It takes memory and time,
-// so it occupies one of the backend's places.
+// checkHeaders compares the headers that mirror arguments with the arguments, except for those that
+// the edge has added. It occupies one of the backend's places, because it takes memory and time.
 func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) error {
 	t := r.named.Tool
 	if !r.rules.Stateless || r.call.Header == nil || len(check.Headers) == 0 {
@@ -95,8 +97,8 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added))
 }
 
-// validate checks arguments against the tool's schema, in one of the backend's places. It returns nil, nil if they fit, and otherwise a
-// result or an error, by the revision.
+// validate checks arguments against the tool's schema, in one of the backend's places. It returns
+// nil, nil if they are valid, and otherwise a result or an error, depending on the revision.
 func (r *round) validate(check *catalog.ToolCheck, args json.RawMessage) (refused json.RawMessage, _ error) {
 	t := r.named.Tool
 	release, err := r.place(t.Owner)
@@ -202,7 +204,8 @@ func (r *round) schemaError(detail error) (mcp.Reply, error) {
 	return argumentReply(r.schemaRefusal(detail))
 }
 
-// schemaRefusal returns a result or an error about arguments that do not fit the schema, by the revision.
+// schemaRefusal returns the result or the error for arguments that do not match the schema,
+// depending on the revision.
 func (r *round) schemaRefusal(detail error) (json.RawMessage, error) {
 	result, err := translate.SchemaError(r.rules, r.server(), r.masks(redact.Results).Text(detail.Error()))
 	if err != nil {
@@ -211,7 +214,8 @@ func (r *round) schemaRefusal(detail error) (json.RawMessage, error) {
 	return result, nil
 }
 
-// argumentReply returns the answer to a call whose arguments are refused in the form of the revision, of which one is nil.
+// argumentReply returns the reply to a call with refused arguments: a result or an error, depending
+// on the revision. The other one is nil.
 func argumentReply(result json.RawMessage, err error) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err

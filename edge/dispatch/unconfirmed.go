@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/once"
 )
 
-// anew returns an error of the backend for which the client may call again. If the round has used a state of the client, it says that
-// this is of no use any more.
+// anew returns an error of the backend after which the client may repeat the call. If the round has
+// used a state of the client, the error says that the state cannot be used again.
 func (r *round) anew(err error) error {
 	e := mcp.AsError(err)
 	if e.Kind != mcp.KindUnavailable {
@@ -20,7 +20,8 @@ func (r *round) anew(err error) error {
 	return r.withoutState(e)
 }
 
-// withoutState returns an error with the advice to call again without the state of the round before, if that was used and is the client's.
+// withoutState returns an error with the advice to call again without the previous round's state,
+// if that state was used and is kept by the client.
 func (r *round) withoutState(err error) error {
 	if !r.answerUsed || !r.rules.Stateless || r.call.Task != nil {
 		return err
@@ -62,7 +63,7 @@ func endedBefore(how string) *mcp.Error {
 	}
 }
 
-// unknownUse is the error of a call of which this process does not know whether its confirmation was used.
+// unknownUse returns the error for a call if it is unknown whether its confirmation was used.
 func unknownUse(m mcp.Method) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnknownOutcome, Data: json.RawMessage(`{"reason":"confirmation_unknown"}`),
@@ -71,7 +72,8 @@ func unknownUse(m mcp.Method) *mcp.Error {
 	}
 }
 
-// unacknowledged is the error of a call whose confirmation, or approval, is recorded as used in too few places.
+// unacknowledged returns the error for a call if the use of its confirmation or approval is
+// recorded in too few places.
 func unacknowledged(err error) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
 		Message: "the call was not run: its confirmation was used, and too few copies of the state recorded that in time; call again later"}

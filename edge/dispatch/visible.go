@@ -11,21 +11,22 @@ import (
 const (
 	// maxMarks bounds the marks that are shown after one letter.
 	maxMarks = 4
-	// fewSpaces is how many spaces in a row are shown as they are.
+	// fewSpaces is the number of consecutive spaces that are shown unchanged.
 	fewSpaces = 2
 )
 
-// blank are characters that can be printed and are drawn as nothing: the empty pattern of Braille, and the empty head of a note.
+// blank are printable characters without a visible shape: the empty pattern of Braille, and the
+// empty head of a note.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}},
 }
 
-// visible renders text piece by piece so that the user can see all of it. Escaped are control characters, those that change the
-// direction of text, those that are ignored or drawn as nothing, and marks that are drawn over others. The zero value is at the
-// beginning of a text.
+// visible renders a text piece by piece so that the user can see every character. It escapes
+// control characters, characters that change the direction of text, invisible ones, and marks that
+// are drawn over other characters. The zero value is ready to use.
 type visible struct {
-	// marks is how many marks may follow.
+	// marks is the number of marks that may follow.
 	marks int
 }
 
@@ -54,8 +55,9 @@ func (v *visible) next(text string) (shown string, n int) {
 	return fmt.Sprintf(`\u%04x`, c), n
 }
 
-// shows reports whether a character is shown as it is. A mark is if it belongs to the script of a letter before it: the marks of no
-// script, such as strokes and circles, can be drawn over any text.
+// shows reports whether a character is shown unchanged. A mark is shown after a letter of its own
+// script. Marks without a script, such as strokes and circles, are escaped, because they can be
+// drawn over any text.
 func (v *visible) shows(c rune) bool {
 	switch {
 	case c < utf8.RuneSelf:
@@ -79,7 +81,7 @@ func (v *visible) shows(c rune) bool {
 	return true
 }
 
-// printable returns a text of which the user can see each character.
+// printable returns a text in which the user can see every character.
 func printable(text string) string {
 	var (
 		b strings.Builder
@@ -93,8 +95,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// quoted returns a text in quotes, of which the user can see each character. At most most bytes are between the quotes; rest is what
-// follows them in the text.
+// quoted returns the beginning of a text in quotation marks, so that the user can see every
+// character. At most most bytes are between the marks. rest is the remaining text.
 func quoted(text string, most int) (_, rest string) {
 	var v visible
 	b := []byte{'"'}

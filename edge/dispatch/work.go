@@ -39,8 +39,8 @@ type ending[R any] struct {
 	input  *pb.InputRequired
 }
 
-// linger is how long a stream may stay open after its outcome before it is cancelled. A message
-// that arrives in that time breaks the contract. The outcome is not delayed further.
+// linger is the time for which a stream may stay open after its outcome before it is cancelled. A
+// message that arrives in that time breaks the contract. The outcome is not delayed.
 const linger = time.Second
 
 // receive reads a round's stream to its end. It passes events to the sink and requires exactly one
@@ -178,8 +178,8 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	return r.emit(ctx, ev)
 }
 
-// emit passes an event to the sink; without a sink it drops the event. If the sink takes it no more, that is because the round is too late, or
-// because its client has left.
+// emit passes an event to the sink. Without a sink it drops the event. The sink returns an error if
+// the round is too late, or if its client has left.
 func (r *round) emit(ctx context.Context, ev mcp.Event) error {
 	if r.sink == nil {
 		return nil
