@@ -2,8 +2,8 @@ package catalog
 
 import "slices"
 
-// ShownTool returns the name in lists of the tool that calls may name by an alias. It returns name
-// itself if that is no alias.
+// ShownTool returns the name in lists of the tool with an alias. It returns name itself if name is
+// not an alias.
 func (c *Catalog) ShownTool(name string) string {
 	tools := c.views.overlay.Load().Tools()
 	for i := range tools.Entries {

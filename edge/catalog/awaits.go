@@ -26,8 +26,9 @@ func approves(access Visibility) Approver {
 	return nil
 }
 
-// shownAs returns the form in which lists show a tool: calls that may have to wait for an approval can be made as tasks, and must be if all of
-// them wait. It sets t.awaits. The form is made at its first use.
+// shownAs returns the form in which lists show a tool. Calls that may have to wait for an approval
+// can be made as tasks, and must be if all of them wait. It sets t.awaits. The form is created at
+// its first use.
 func (m *merge) shownAs(t *Tool) func() *pb.Tool {
 	a := approves(m.showing.access)
 	if a == nil {
@@ -42,8 +43,8 @@ func (m *merge) shownAs(t *Tool) func() *pb.Tool {
 	return sync.OnceValue(func() *pb.Tool { return asTask(t.Shown, t.awaits) })
 }
 
-// Support returns how a call of the tool may become a task: one that may have to wait for an approval, depending on its arguments, can in any
-// case.
+// Support returns how a call of the tool may become a task. If calls may have to wait for an
+// approval, any call may become a task.
 func (t *Tool) Support() mcp.TaskSupport {
 	s := t.Tasks
 	s.Optional = s.Optional || t.MayWait() && !s.Required

@@ -35,7 +35,7 @@ type Options struct {
 	SchemaWork int
 	// Overlay changes how tools and prompts are shown, until Replace. nil changes nothing.
 	Overlay *overlay.Overlay
-	// Sets are parts of what is served, until Replace. nil has none.
+	// Sets are the initial sets. Replace replaces them. nil means none.
 	Sets overlay.Sets
 	// Jitter is the maximum random delay of a list's change notification, so that clients do not
 	// all list at once. 0 means 50 ms, a negative value disables it.

@@ -14,9 +14,9 @@ import (
 
 const allKinds = backend.Tools | backend.Resources | backend.Prompts
 
-// Changes opens a feed of changes for one subscriber in a set; empty means the root. It waits until the backends watch the
-// filter's URIs or refuse them, so that no later change is missed. A feed without URIs costs
-// neither a call nor a goroutine. It fails when ctx ends.
+// Changes opens a feed of changes for one subscriber in a set; empty means the root. It waits until
+// the backends watch the filter's URIs or refuse them, so that no later change is missed. A feed
+// without URIs costs no call and no goroutine. It fails when ctx ends.
 func (c *Catalog) Changes(ctx context.Context, set string, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	return c.hub.Open(ctx, set, p, f)
 }
@@ -25,12 +25,13 @@ func (c *Catalog) Changes(ctx context.Context, set string, p mcp.Principal, f mc
 // when ctx ends.
 func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 
-// Replace replaces the overlay and the sets, and calls swap, which may replace what
-// Options.Visibility returns and the backends of the pool. All take effect together: a request is
-// resolved and decided by the settings of before, or by those of after. It notifies the subscribers
-// whose lists differ afterwards, ends watches that are no longer allowed and opens those that are
-// allowed now. outdated means that the principals of open feeds lack data that the new rules read:
-// these feeds are notified of every kind, now and at each later Replace.
+// Replace replaces the overlay and the sets, and calls swap, which may replace the result of
+// Options.Visibility and the backends of the pool. All take effect together: a request uses either
+// the old or the new settings. It notifies the subscribers whose lists differ afterwards, ends
+// watches that are no longer allowed, and opens those that have become allowed.
+//
+// outdated means that the principals of open feeds lack data that the new rules read. These feeds
+// are notified of every kind, now and at each later Replace.
 func (c *Catalog) Replace(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
 	c.hub.Replace(c.look, differences, func() bool {
 		before, after := c.views.replace(o, sets, swap)
@@ -38,14 +39,16 @@ func (c *Catalog) Replace(o *overlay.Overlay, sets overlay.Sets, swap func(), ou
 	}, outdated)
 }
 
-// look returns a function that makes the digest of what a caller of a set sees now, with the private lists that are cached.
+// look returns a function that returns the digest of a caller's current lists in a set, with the
+// cached private lists.
 func (c *Catalog) look(set string, p mcp.Principal) func() mcp.Digest {
 	view := c.views.look(set, p)
 	return func() mcp.Digest { return view().seenBy(&p).digest() }
 }
 
-// Disable replaces what is disabled, which may be nil. That takes effect before any list is compared. It notifies the
-// subscribers whose lists differ afterwards, ends watches at disabled backends and in disabled sets, and opens those that are possible again.
+// Disable replaces the list of disabled objects, which may be nil. It takes effect before lists are
+// compared. It notifies the subscribers whose lists differ afterwards, ends watches at disabled
+// backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
 	c.hub.Replace(c.look, differences, func() bool {
 		_, after := c.views.disable(l)
@@ -119,8 +122,9 @@ func (s source) Hides(set string, p mcp.Principal, uri string, owner changes.Own
 	return s.denies(v, set, p, uri, owner, &now, known)
 }
 
-// denies reports whether the overlay, the set or the policy denies a caller the watch of a resource. Both
-// see the resource as located in now, or at its owner if known is false.
+// denies reports whether the overlay, the set or the policy denies a caller the watch of a
+// resource. If known is true, they evaluate the resource as it is located now, and otherwise at its
+// owner.
 func (s source) denies(v *View, set string, p mcp.Principal, uri string, owner changes.Owner, now *Located, known bool) bool {
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {

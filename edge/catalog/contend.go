@@ -44,7 +44,7 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		allowed := v.owners.uris.Longest(uris.Normal(name))
 		var owner *backend.Backend
-		if allowed == nil { // otherwise only the grantees are asked
+		if allowed == nil { // otherwise only the grantees are called
 			owner = v.listedOwner(name)
 		}
 		return v.contend(allowed, owner, func(p *part) bool { return p.Catalog.HasResources }), true

@@ -10,7 +10,8 @@ import (
 
 // ToolCost estimates how much of a model's context a tool takes.
 type ToolCost struct {
-	// Name is the name of the tool in lists, Backend the name of its backend. It is empty for one of the edge's own.
+	// Name is the name of the tool in lists. Backend is the name of its backend, or empty for one of
+	// the edge's own tools.
 	Name, Backend string
 	// Tokens is a quarter of the bytes of name, description and input schema, as shown by
 	// tools/list, rounded up. Hosts give these three to a model.
@@ -20,7 +21,8 @@ type ToolCost struct {
 // bytesPerToken approximates the tokenizers of current models for English text and JSON.
 const bytesPerToken = 4
 
-// Costs returns the cost of each tool that tools/list would have in a set, the highest first. A nil set is the root with root: all.
+// Costs returns the cost of each tool in tools/list of a set, the highest first. A nil set is the
+// root with root: all.
 func (p *Preview) Costs(set *overlay.Set) (costs []ToolCost) {
 	v := p.view(p.parts)
 	if set != nil {

@@ -46,9 +46,8 @@ func (c cursor) String() string {
 	return CursorText.EncodeToString(b)
 }
 
-// parseCursor reads the cursor member of params for a caller with an entitlement. It returns false
-// without an error if there is none. null counts as absent, because some clients send it. An empty
-// string is a cursor, but never a valid one.
+// parseCursor parses the cursor in params for a caller with an entitlement. It returns false
+// without an error if there is none. null counts as absent, because some clients send it. An empty string is an invalid cursor.
 func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor, bool, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return cursor{}, false, nil

@@ -25,7 +25,8 @@ func (v *View) prefix(name string) string {
 	return ""
 }
 
-// disables reports whether an operator has disabled an object, which can be a tool only, its backend or the view's set.
+// disables reports whether an operator has disabled an object, its backend or the view's set. Only
+// tools are disabled as objects.
 func (v *View) disables(t *policy.Target) bool {
 	return v.refused != nil && (v.refused.HasBackend(t.Backend) || t.Kind == policy.Tool && v.refused.HasTool(t.Backend, t.Name) || v.setDisabled())
 }
@@ -33,8 +34,9 @@ func (v *View) disables(t *policy.Target) bool {
 // setDisabled reports whether the view is that of a disabled set.
 func (v *View) setDisabled() bool { return v.set != nil && v.refused.HasSet(v.set.Name) }
 
-// Disabled returns the error of a request whose target, its backend or its set an operator has disabled, or nil. It has a target if its
-// Backend is set or it is one of the edge's own tools. Callers from whom the target is hidden must not see the error.
+// Disabled returns the error for a request whose target, backend or set an operator has disabled,
+// or nil. The request has a target if its Backend is set, or if it calls one of the edge's own
+// tools. Callers from whom the target is hidden must not see the error.
 func (t *Target) Disabled() *mcp.Error {
 	setDisabled := t.view.setDisabled()
 	if t.Own && !setDisabled || !t.Own && (t.Backend == nil || !t.view.disables(t.Policy)) {
@@ -54,8 +56,9 @@ func (t *Target) Disabled() *mcp.Error {
 	return errDisabled(what)
 }
 
-// DisabledVia is Disabled for a request that was made through a tool of the edge, if an operator has disabled the set that has that tool,
-// whatever the request names. An empty via means that it was made directly, for which the error is nil.
+// DisabledVia is Disabled for a request that was made through a tool of the edge. It returns an
+// error if an operator has disabled the set with that tool. via is the tool. It returns nil for an
+// empty via, which means a direct request.
 func (t *Target) DisabledVia(via string) *mcp.Error {
 	if via == "" || t.view == nil || !t.view.setDisabled() {
 		return nil
@@ -67,9 +70,10 @@ func errDisabled(what string) *mcp.Error {
 	return mcp.Errorf(mcp.KindForbidden, "%s is disabled by the operator of this server: do without it until it is enabled again", what)
 }
 
-// Find returns what an operator names: a tool of the root by its canonical or shown name or by an alias, a backend, or a set. An empty
-// kind means any. With the backend of a tool, name may be without the prefix, and the backend need not list a name with it. The error
-// is a *disabled.NotFoundError, or says that several have the name and how to name one.
+// Find returns the object with a name: a tool of the root, a backend or a set. A tool is found by
+// its canonical name, its shown name or an alias. An empty kind means any. If of is the backend of
+// a tool, name may lack the prefix, and the backend need not list a name with the prefix. The error
+// is a *disabled.NotFoundError, or says that several objects have the name.
 func (c *Catalog) Find(kind disabled.Kind, of, name string) (disabled.Found, error) {
 	is := func(k disabled.Kind) bool { return cmp.Or(kind, k) == k }
 	switch {
@@ -122,7 +126,8 @@ func (c *Catalog) backendNames() (names []string) {
 	return names
 }
 
-// toolNames returns the canonical and shown names of the tools of a view that a backend has, and their aliases; an empty backend means all.
+// toolNames returns the canonical and shown names, and the aliases, of a backend's tools in a view.
+// An empty backend means all.
 func (v *View) toolNames(of string) (names []string) {
 	for name, t := range v.Tools.ByName {
 		if of == "" || t.Owner.Name() == of {

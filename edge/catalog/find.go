@@ -70,8 +70,9 @@ var (
 	}
 )
 
-// searching returns what searches of the set need, which of its tools tools/list shows, by their indexes, and which variant of the
-// edge's own. kept has the indexes of earlier views; nil has none.
+// searching returns the data for searches of the set, a function that reports whether tools/list
+// shows the tool with an index, and one that returns the variant of one of the edge's own tools.
+// kept has the indexes of earlier views. nil has none.
 func (s *narrowing) searching(tools *toolSet, kept *indexes) (out *searching, shows func(i int) bool, variant func(*pb.Tool) *pb.Tool) {
 	out = &searching{directOnly: make(map[*Tool]bool)}
 	asTask := false
@@ -137,8 +138,8 @@ func (l *list) visible(listed func(*policy.Target) bool) []bool {
 	return out
 }
 
-// ListedOnly returns why the tool must not be called through mcp.ToolCall in the set in which the target was resolved, for the model,
-// or nil if it may.
+// ListedOnly returns the reason for which the tool must not be called through mcp.ToolCall in the
+// target's set, as an error for the model. It returns nil if it may be.
 func (t *Target) ListedOnly() error {
 	switch {
 	case t.view.search == nil || !t.view.search.directOnly[t.Tool]:
@@ -162,8 +163,9 @@ func CheckSearch(query string, limit int) error {
 	return nil
 }
 
-// Find returns the structured content of a call of mcp.ToolFind, for the tools that the caller may see in the set in which the target was
-// resolved, and how many tools it has. CheckSearch has accepted query and limit.
+// Find returns the structured content of a call of mcp.ToolFind, with tools that the caller may see
+// in the target's set, and the number n of tools in it. CheckSearch must have accepted query and
+// limit.
 func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, limit int) (content []byte, n int) {
 	tools := t.view.Tools
 	out := []byte(`{"tools":[`)
@@ -196,8 +198,8 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 	return append(out, tail...), n
 }
 
-// appendFound appends a tool to the result of a search, without its schema if the result would be longer than most bytes with that. direct
-// means that it must be called by its own name.
+// appendFound appends a tool to the result of a search. It omits the schema if the result would
+// exceed most bytes with it. direct means that the tool must be called by its own name.
 func appendFound(dst []byte, rules *revision.Rules, name string, shown *pb.Tool, direct bool, most int) []byte {
 	dst = jsonrpc.AppendString(append(dst, `{"name":`...), name)
 	if text := shown.GetDescription(); text != "" {

@@ -19,8 +19,9 @@ type hidden struct {
 	impossible error
 }
 
-// Hidden says what hides a tool or prompt that a backend lists now from every caller, for an error. name is the canonical name or one
-// that the overlay gives; the overlay may be nil. It returns an empty text if there is no such hidden tool or prompt.
+// Hidden returns, for an error message, what hides a tool or prompt that a backend lists from every
+// caller. name is the canonical name, or one of the overlay's. The overlay may be nil. The text is
+// empty if there is no such hidden tool or prompt.
 func Hidden(pool *backend.Pool, o *overlay.Overlay, kind policy.Kind, name string) string {
 	v := viewOf(pool, o, nil)
 	all, list := v.Tools.hidden, listTools
@@ -37,7 +38,7 @@ func Hidden(pool *backend.Pool, o *overlay.Overlay, kind policy.Kind, name strin
 	return ""
 }
 
-// hiddenBy says what hides a tool or prompt. what names it.
+// hiddenBy returns, for an error message, what hides a tool or prompt. what names its kind.
 func (v *View) hiddenBy(kind listKind, b *backend.Backend, own canonicalName, h hidden, what string) string {
 	switch {
 	case h.tool != nil && v.locked.hides(kind, b, h.tool.Proto.GetName()):

@@ -70,7 +70,7 @@ func (v *View) withholds(owner *backend.Backend, sent string, of int) bool {
 	return !ok || slices.ContainsFunc(append(forms, uris.Normal(sent)), func(form string) bool { return hidden[form] })
 }
 
-// listWork is how much more work than maxWork a list of a backend may take.
+// listWork is the work that a list of a backend may take, as a multiple of maxWork.
 const listWork = 16
 
 // formsWithin returns a URI and its forms, to be compared with a number of entries, templates and

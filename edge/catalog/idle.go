@@ -7,7 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 )
 
-// listedBy returns the names that backends list. It leaves out backends that are away and those with private lists.
+// listedBy returns the names that backends list. It omits unreachable backends and those with
+// private lists.
 func listedBy(parts []part) (out []overlay.Listed) {
 	for _, one := range parts {
 		if one.Catalog.Private || !one.Catalog.Present && len(one.Catalog.Tools)+len(one.Catalog.Prompts)+len(one.Catalog.Resources) == 0 {
@@ -41,10 +42,13 @@ func listedOf(one part) overlay.Listed {
 	return l
 }
 
-// openEntries returns the entries of the overlay with exact names that restrict something and match nothing, and the exact names that sets
-// exclude and that match nothing, as problems of the backends that they are about, and logs each once: the likeliest reason is a name that
-// the backend does not use. A name of a set without a backend is logged only. A pattern is a precaution against names that do not exist
-// yet: it is no problem, and logged only if it matches the names that clients see.
+// openEntries returns, as problems of their backends, the overlay's entries with exact names that
+// restrict something but match nothing, and the exact names without a match that sets exclude. It
+// logs each once: the backend probably uses another name. A set's name without a backend is only
+// logged.
+//
+// A pattern is not a problem, because it may be for names that do not exist yet. It is logged if it
+// matches names that clients see.
 func (v *View) openEntries(report *reporter) (out []problem) {
 	listed := listedBy(v.Parts)
 	add := func(backend, text string, exact, mistaken bool) {

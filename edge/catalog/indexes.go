@@ -10,8 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// indexes keeps the last index of each set with search of a generation, for later views with the same tools. The zero value has no sets,
-// and keeps none. It is safe for concurrent use.
+// indexes keeps the last index of each set with search in a generation of the settings, for later
+// views with the same tools. The zero value has no sets and keeps nothing. It is safe for
+// concurrent use.
 type indexes struct {
 	mu sync.Mutex
 	// last has an element for each set with search, by its name.
@@ -38,7 +39,8 @@ func (x *indexes) retain(sets overlay.Sets) {
 	}
 }
 
-// of returns the index of a set's tools: the last one if it is of the same tools. A nil receiver makes it anew.
+// of returns the index of a set's tools. It reuses the last one if that has the same tools. A nil
+// receiver creates a new one.
 func (x *indexes) of(set string, tools *toolSet) *search.Index {
 	if x == nil {
 		return indexOf(tools)
@@ -86,14 +88,14 @@ func indexOf(tools *toolSet) *search.Index {
 	return search.New(documents)
 }
 
-// indexBytes is about what a tool takes in the index of a set.
+// indexBytes estimates the bytes of a tool in the index of a set.
 const indexBytes = 512
 
 // maxIndexWeight bounds the weight of a view's indexes, so that several views are always cached.
 const maxIndexWeight = 4 << 20
 
-// indexWeight returns about the bytes of the indexes that searches may make of a view, one for each set with search, and at most
-// maxIndexWeight.
+// indexWeight estimates the bytes of the indexes of a view, one for each set with search. It is at
+// most maxIndexWeight.
 func (v *View) indexWeight() int {
 	n := 0
 	if v.sets != nil {

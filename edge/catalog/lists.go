@@ -71,9 +71,9 @@ type list struct {
 	// paged means that no report about several pages is due: it was made, or is not needed.
 	paged atomic.Bool
 
-	// whole is the list of which this one is a subset, and numbers are the indexes of its entries
-	// in it. nil means that this list is complete. Renderings share the body of the complete
-	// list's.
+	// whole is the list of which this one is a subset. numbers are the indexes of this list's
+	// entries in whole. nil means that this list is complete. Renderings share the body of whole's
+	// rendering.
 	whole   *list
 	numbers []int
 	// own are the entries that come before those of whole, which lacks them. nil means none.
@@ -94,7 +94,8 @@ type entry struct {
 	target policy.Target
 	// render appends the entry's JSON.
 	render func(dst []byte, r *revision.Rules) ([]byte, error)
-	// shown returns all that render reads: the object, and its name if that is another one. nil is as an object that equals no other.
+	// shown returns everything that render reads: the object, and its shown name if that differs. A
+	// nil object equals no other.
 	shown func() (proto.Message, string)
 	// sum caches the digest of what render appends. nil caches none.
 	sum *entrySum
@@ -115,7 +116,7 @@ func (l *list) sumOf(e *entry) uint64 {
 	return e.sum.value
 }
 
-// keepSums takes over the digests of entries of the previous list, which may be nil, that show the same.
+// keepSums copies the digests of the previous list's entries that show the same. prev may be nil.
 func (l *list) keepSums(prev *list) {
 	if prev == nil {
 		return
@@ -166,8 +167,8 @@ type rendering struct {
 	gaps bool
 }
 
-// rendered is the position of one entry in a rendering's body, or in own. end is its end in the items joined
-// by commas.
+// rendered is the position of an entry in the body of a rendering, or in own. end is its end among
+// the items, which commas separate.
 type rendered struct {
 	entry, from, to, end int
 	own                  bool
@@ -222,7 +223,8 @@ func (l *list) under(r *revision.Rules) *rendering {
 	return out
 }
 
-// appendEntry appends the JSON of an entry of the list. It returns false, and reports it once, if the entry cannot be rendered.
+// appendEntry appends the JSON of an entry. If the entry cannot be rendered, it returns false, and
+// reports that once.
 func (l *list) appendEntry(dst []byte, e *entry, r *revision.Rules) ([]byte, bool) {
 	out, err := e.render(dst, r)
 	if err != nil {
@@ -234,8 +236,8 @@ func (l *list) appendEntry(dst []byte, e *entry, r *revision.Rules) ([]byte, boo
 	return out, true
 }
 
-// add adds the items of another rendering with the given numbers, in rising order, and shares its bodies. They are the entries from
-// first on.
+// add adds the items of another rendering with the given numbers, which must be ascending, and
+// shares its bodies. They become the entries from first on.
 func (out *rendering) add(whole *rendering, numbers []int, first int) {
 	out.body, out.items = whole.body, slices.Grow(out.items, len(numbers))
 	if whole.own != nil {
@@ -302,7 +304,8 @@ func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 	return body, out.items[to-1].entry
 }
 
-// span returns the range of the items of a page, [from, to), see page. It is empty if there is no entry from start on.
+// span returns the range [from, to) of the items of a page: see page. It is empty if there are no
+// entries from start on.
 func (out *rendering) span(start, size, bytes int) (from, to int) {
 	from = sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
 	if from == len(out.items) {

@@ -9,24 +9,27 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// locked is how the tools of a view differ from a lock. It is immutable. nil means that there is no lock.
+// locked has the differences between the tools of a view and a lock. It is immutable. nil means
+// that there is no lock.
 type locked struct {
 	lock *lock.Lock
-	// tools has the differences of every tool of the view; a tool without any has nil. The next view reuses them.
+	// tools maps every tool of the view to its differences; nil means none. The next view reuses
+	// them.
 	tools map[*pb.Tool][]string
 	// differing are the tools that differ, by the backends' own names.
 	differing map[overlaidName]bool
 	problems  []problem
 }
 
-// compares reports whether the tools of a backend are compared with a lock. Snapshots have no discovered backends, so that these are
-// compared only if their definitions were added to the lock.
+// compares reports whether the tools of a backend are compared with a lock. Snapshots do not have
+// discovered backends. Therefore these are compared only if the lock has definitions of them.
 func compares(l *lock.Lock, b *backend.Backend) bool {
 	return !b.Discovered() || l.HasBackend(b.Name())
 }
 
-// compareLocked compares the tools of the parts with the overlay's lock, and reports each difference once. before is that of the previous
-// view. The tools of a backend that is away differ as they did before.
+// compareLocked compares the tools of the parts with the overlay's lock, and reports each
+// difference once. before has the previous view's differences, which are kept for the tools of an
+// unreachable backend.
 func (m *merge) compareLocked(before *locked) *locked {
 	l := m.showing.overlay.Lock()
 	if l == nil {
@@ -72,8 +75,9 @@ func (d *locked) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
 	return parts, known
 }
 
-// hides reports whether a tool of a backend differs from a lock that blocks, or is not in it: also one of a backend that is away, which
-// must not keep the name from other backends. Nothing of another kind does.
+// hides reports whether a blocking lock hides a tool of a backend, because the tool differs or is
+// not in the lock. That includes the tools of an unreachable backend, which must not keep their
+// names from other backends. It is false for other kinds.
 func (d *locked) hides(kind listKind, b *backend.Backend, name string) bool {
 	if d == nil || kind != listTools || !d.lock.Blocks() || !compares(d.lock, b) {
 		return false
@@ -89,7 +93,7 @@ func (d *locked) all() []problem {
 	return d.problems
 }
 
-// differs says how a tool differs from a lock, and what follows.
+// differs returns a text about the differences of a tool from a lock, and their effect.
 func differs(l *lock.Lock, parts []string) string {
 	text := "differs from the catalog-lock: " + strings.Join(parts, ", ")
 	if parts[0] == lock.Unknown {
@@ -101,7 +105,8 @@ func differs(l *lock.Lock, parts []string) string {
 	return text
 }
 
-// reportLocked logs a difference of a tool, once for each lock: a backend cannot fill the log with further definitions.
+// reportLocked logs a difference of a tool once for each lock, so that a backend cannot fill the
+// log with further definitions.
 func (m *merge) reportLocked(l *lock.Lock, owner string, t *pb.Tool, parts []string) {
 	message := "a tool differs from the catalog-lock: review it, and make a new snapshot if it is as intended"
 	if l.Blocks() {

@@ -10,10 +10,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 )
 
-// oldName is a name that clients cannot use, because the overlay hides or renames what has it.
+// oldName is a name that clients cannot use, because the overlay hides or renames the object with
+// it.
 type oldName struct {
 	name string
-	// now is the name to use. It is empty if the overlay hides what had the name.
+	// now is the name to use. It is empty if the overlay hides the object.
 	now string
 	// full is true for the name after its backend's prefix.
 	full bool

@@ -23,7 +23,7 @@ type merge struct {
 	sameOverlay, sameBackends bool
 	// sameApprovals is true if neither view has a policy with approvals, or both have the same policy.
 	sameApprovals bool
-	// locked is how the tools differ from the overlay's lock.
+	// locked has the differences of the tools from the overlay's lock.
 	locked *locked
 	// changes caches the overlay's changes of each name.
 	changes map[overlaidName]overlay.Entry
@@ -49,8 +49,10 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 	}
 }
 
-// digest combines the backends' digests with everything else that shapes their entries, beside the overlay: names order
-// conflicts and cursors, prefixes change names. It is a key of what is merged, also of hidden entries; see seen.digest for what clients see.
+// digest combines the backends' digests with everything else, except for the overlay, that shapes
+// their entries: the order of names decides conflicts and cursors, and prefixes change names. It is
+// a key of the merged lists, including hidden entries. seen.digest is the digest of what clients
+// see.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
 	for i, p := range m.parts {
@@ -162,8 +164,8 @@ func (m *merge) features() translate.Features {
 	return f
 }
 
-// tasksFeature enables tasks if some tool supports them, or calls may wait for an approval. The extension is the edge's own and does
-// not depend on what backends declare.
+// tasksFeature enables tasks if some tool supports them, or if calls may wait for an approval. The
+// extension is the edge's own, and does not depend on the declarations of backends.
 func (m *merge) tasksFeature(f *translate.Features) {
 	if f.Tools && approves(m.showing.access) != nil {
 		enableTasks(f)

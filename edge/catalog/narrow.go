@@ -84,7 +84,7 @@ type narrowing struct {
 	whole    *View
 	set      *overlay.Set
 	backends map[string]*backend.Backend
-	// listed are the backends of which the set lists something.
+	// listed has the backends of which the set lists something.
 	listed map[*backend.Backend]bool
 }
 
@@ -107,7 +107,7 @@ func (s *narrowing) mayHaveAny(name string) bool {
 	return s.mayHave(overlay.KindTool, name) || s.mayHave(overlay.KindPrompt, name) || s.mayHave(overlay.KindResource, name)
 }
 
-// list returns the members of a list. Its entries tell policy the set.
+// list returns the members of a list. Its entries have the set, which policy reads.
 func (s *narrowing) list(l *list, member func(e *entry) bool) *list {
 	out := l.subset(func(i int) bool { return member(l.Entries[i]) })
 	for i, e := range out.Entries {
@@ -195,8 +195,9 @@ func (s *narrowing) prompts() *promptSet {
 	return out
 }
 
-// instructions returns the instructions of the set: its own, or those of the backends that it
-// includes as such. Those of other backends may describe what the set does not have. A disabled set has none.
+// instructions returns the set's own instructions, or those of the backends that the set includes
+// as a whole. It omits other backends, whose instructions may describe objects that the set does
+// not have. It returns none for a disabled set.
 func (s *narrowing) instructions() string {
 	switch {
 	case s.whole.disabled.HasSet(s.set.Name):
@@ -213,8 +214,8 @@ func (s *narrowing) instructions() string {
 	return m.instructions()
 }
 
-// features returns the features of the set. They do not depend on what is listed, so that a
-// client need not connect again when a backend lists more, or an operator enables something again.
+// features returns the features of the set. They do not depend on the current lists, so that a
+// client need not reconnect when a backend lists more, or when an operator enables an object.
 func (s *narrowing) features(n *View, report *reporter) translate.Features {
 	serving := &merge{report: report}
 	for _, p := range s.whole.Parts {

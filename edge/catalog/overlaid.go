@@ -31,14 +31,16 @@ func entriesOf(o *overlay.Overlay, kind listKind) overlay.List {
 	}
 }
 
-// changeOf returns the overlay's change of a backend's own name, which is also hidden if it differs from a lock that blocks.
+// changeOf returns the overlay's entry for a backend's own name. The entry hides the name if a
+// blocking lock does.
 func changeOf(o *overlay.Overlay, l *locked, kind listKind, b *backend.Backend, name string) overlay.Entry {
 	e := entriesOf(o, kind).Of(b.Name(), name)
 	e.Hide = e.Hide || l.hides(kind, b, name)
 	return e
 }
 
-// changed returns changeOf for a name that a part lists. A URI is also hidden with another form of it, or with its skill.
+// changed returns changeOf for a listed name. It also hides a URI if another form of it, or its
+// skill, is hidden.
 func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	entries := m.overlay(kind)
 	if !entries.About(p.Backend.Name()) {
@@ -91,8 +93,8 @@ func (m *merge) reportUnchanged(problems *[]problem, p part, what, name string, 
 	}
 }
 
-// reportTrials logs that a tool or prompt would be hidden because of a pinned argument in audit mode that is impossible, and adds it to
-// problems.
+// reportTrials logs that a tool or prompt would be hidden because a pinned argument in audit mode
+// is impossible, and adds that to problems.
 func (m *merge) reportTrials(problems *[]problem, p part, what, name string, trials []overlay.Argument) {
 	for i := range trials {
 		err := trials[i].Impossible()

@@ -129,8 +129,8 @@ func (o *owners) foreign(kind listKind, key string, rank int) (holder int, forei
 	return allowed[0], true
 }
 
-// first returns the first rank below most, among allowed, that owns a URI by other means than its
-// lists of resources and templates. It returns most if there is none.
+// first returns the lowest allowed rank below most that owns a URI other than by lists of resources
+// and templates. It returns most if there is none.
 func (o *owners) first(uri string, most int, allowed []int) int {
 	if i, ok := o.exact[uri]; ok && i < most {
 		most = i
@@ -150,7 +150,7 @@ func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
 	return holder, holder < rank
 }
 
-// remembered returns the names or URIs of a missing list, as the backend has them.
+// remembered returns the remembered names or URIs of a missing list, as the backend uses them.
 func (o *owners) remembered(kind listKind, rank int) []string {
 	if !o.away(rank, kind) {
 		return nil

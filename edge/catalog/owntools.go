@@ -16,16 +16,17 @@ import (
 // ownTools is the owner of the entries of the edge's own tools. No backend has an empty name.
 const ownTools = ""
 
-// ownTool is a tool of the edge itself, which a set lists beside those of backends, or in place of them. The edge answers its calls, see
-// Target.Own, or unwraps them, see mcp.Wraps.
+// ownTool is a tool of the edge itself. A set lists it in addition to the tools of backends, or
+// instead of them. The edge answers its calls (see Target.Own) or unwraps them (see mcp.Wraps).
 type ownTool struct {
-	// definition is as the edge lists it. Its name is the same in all sets that have it, and no backend's tool has it there.
+	// definition is the listed tool. It has the same name in all sets, and no backend's tool has
+	// that name there.
 	definition *pb.Tool
 	// key is the setting of a set that makes it have the tool, and in reports whether it does.
 	key string
 	in  func(*overlay.Set) bool
-	// header is the header that mirrors the argument with the name or the URI of the wrapped request. Its name is empty for a tool that
-	// wraps none.
+	// header is the header that mirrors the argument with the name or the URI of the wrapped
+	// request. Its name is empty for a tool that wraps no request.
 	header paramHeader
 }
 
@@ -72,7 +73,8 @@ var allOwnTools = []ownTool{
 func searches(s *overlay.Set) bool         { return s.Search }
 func hasResourceTools(s *overlay.Set) bool { return s.ResourceTools }
 
-// The headers, after their prefix, that mirror the name of the tool in a call of mcp.ToolCall, and the URI in one of mcp.ToolReadResource.
+// The headers that mirror the name of the tool in a call of mcp.ToolCall, and the URI in a call of
+// mcp.ToolReadResource, without their prefix.
 const (
 	toolHeader = "Tool"
 	uriHeader  = "Uri"
@@ -80,9 +82,9 @@ const (
 
 func ptr[T any](v T) *T { return &v }
 
-// toolList returns what tools/list shows of a set with some of the edge's own tools: these, and the members of tools that shows accepts
-// by their indexes. The result has the edge's own tools as variant returns them. It shares the renderings of tools, unless the set has a
-// search: then it has few of them.
+// toolList returns tools/list of a set that has some of the edge's own tools: these, as variant
+// returns them, and the members of tools whose indexes shows accepts. It shares the renderings of
+// tools unless the set has search, because it then has few of them.
 func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) bool, variant func(*pb.Tool) *pb.Tool) *list {
 	out := newList(listTools, report)
 	out.hint = tools.List.hint
@@ -116,7 +118,8 @@ func (s *narrowing) toolList(tools *toolSet, report *reporter, shows func(int) b
 	return out
 }
 
-// addOwnTools adds the edge's own tools to the view of a set that has some, and what its searches need.
+// addOwnTools adds the edge's own tools, and the data for searches, to the view of a set that has
+// them.
 func (s *narrowing) addOwnTools(n *View, c *viewOptions) {
 	if len(ownToolsOf(s.set)) == 0 {
 		return
@@ -150,14 +153,15 @@ func (v *View) hasOwn(set, tool string) bool {
 	return set != "" && v.sets != nil && ownToolOf((*v.sets)[set], tool) != nil
 }
 
-// HasOwn reports whether a set has a tool of the edge now. The view in which a request is resolved later may be another one, see
-// Target.HasOwn.
+// HasOwn reports whether a set has a tool of the edge now. A request may be resolved later in
+// another view: see Target.HasOwn.
 func (c *Catalog) HasOwn(set, tool string) bool { return c.views.Shared.Load().hasOwn(set, tool) }
 
 // HasOwn reports whether the set in which the target was resolved has a tool of the edge.
 func (t *Target) HasOwn(tool string) bool { return ownToolOf(t.view.set, tool) != nil }
 
-// CheckOwnHeader compares the header of a call of a tool of the edge that wraps a request with the name or URI of that.
+// CheckOwnHeader compares the header of a call that wraps a request with the name or URI of the
+// wrapped request. tool is the tool of the edge.
 func CheckOwnHeader(h mcp.Header, tool, name string) error {
 	at := slices.IndexFunc(allOwnTools, func(t ownTool) bool { return t.definition.GetName() == tool })
 	return allOwnTools[at].header.check(h, jsonrpc.AppendString(nil, name))

@@ -10,8 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// completed returns the template or listed URI that a completion refers to, and its backend, or nil
-// if there is none. The policy evaluates a URI with the variables that a read of it has.
+// completed returns the template or listed URI that a completion refers to, and its backend, which
+// is nil if there is none. The policy evaluates a URI with the variables that a read of it has.
 func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
 	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
 	if t := s.template(text); t != nil {
@@ -60,8 +60,8 @@ func Targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) []Listed 
 }
 
 // ReadTarget returns the policy target of a read of a URI in any spelling, whether the URI is
-// listed or matches a template. It returns false if no reachable backend serves it, if the overlay
-// hides it, or if it is no member of the set. Overlay and set may be nil.
+// listed or matches a template. It returns false if no reachable backend serves the URI, if the
+// overlay hides it, or if the set does not have it. Overlay and set may be nil.
 func ReadTarget(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, uri string) (policy.Target, bool) {
 	v := viewOf(pool, o, set)
 	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})

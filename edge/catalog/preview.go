@@ -23,9 +23,10 @@ type Preview struct {
 // NewPreview returns a Preview of a Catalog with these options.
 func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
 
-// Of adds a backend and returns one sentence for each of its lists that would have more than one
-// page if it were the only backend, because some clients read only the first page. It also returns
-// one for each list of which the overlay hides entries or gives them names, and for each tool that differs from its lock.
+// Of adds a backend. It returns one sentence for each of its lists that would have several pages if
+// it were the only backend, because some clients read only the first page. It also returns one for
+// each list with entries that the overlay hides or renames, and one for each tool that differs from
+// the lock.
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
@@ -57,8 +58,8 @@ func (p *Preview) locked(one part) (out []string) {
 	return out
 }
 
-// resourceNames returns the names by which the overlay knows what a backend lists beside tools and
-// prompts: the URIs of resources and skills, and the texts of templates.
+// resourceNames returns the listed names that the overlay's entries for resources match: the URIs
+// of resources and skills, and the texts of templates.
 func resourceNames(c *backend.Catalog) (out []string) {
 	for _, x := range c.Resources {
 		out = append(out, x.GetUri())
@@ -98,7 +99,8 @@ func (c *curated) add(name string) overlay.Entry {
 	return e
 }
 
-// fault adds the impossible changes of a tool or prompt to the faults, each with the place of its entry. A nil error adds none.
+// fault adds the impossible changes of a tool or prompt to the faults, each with the place of its
+// entry. It ignores a nil error.
 func (p *Preview) fault(e *overlay.Entry, what, name string, err error) {
 	var each overlay.ArgumentErrors
 	switch {
@@ -141,8 +143,7 @@ func some(names []string) string {
 // that has more than one page.
 func (p *Preview) Together() []string { return p.say(p.parts, 2) }
 
-// Complete reports whether exactly this number of backends was added and none of them has private
-// lists.
+// Complete reports whether this number of backends was added, all with shared lists.
 func (p *Preview) Complete(backends int) bool {
 	return len(p.parts) == backends && !slices.ContainsFunc(p.parts, func(one part) bool { return one.Catalog.Private })
 }
@@ -171,11 +172,12 @@ func (p *Preview) Targets() (out []policy.Target) {
 	return out
 }
 
-// Idle returns the entries of the overlay that match none of their backends' names. It ignores backends that were not added, and lists that
-// could not be read or are private.
+// Idle returns the entries of the overlay that match none of their backends' names. It ignores
+// backends that were not added, and lists that could not be read or are private.
 func (p *Preview) Idle() []overlay.Idle { return p.opts.Overlay.Idle(listedBy(p.parts)) }
 
-// Overridden returns a note for each field of an entry of an owner that has no effect, because the platform sets it.
+// Overridden returns a note for each field of an owner's entry that has no effect because the
+// platform sets it.
 func (p *Preview) Overridden() (notes []string) {
 	listed := listedBy(p.parts)
 	for i := range listed {

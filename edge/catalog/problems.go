@@ -5,10 +5,9 @@ import "github.com/mcpedge/mcpedge/edge/mcp"
 // problem is why something of a backend is hidden or doubtful.
 type problem struct{ backend, text string }
 
-// Problems returns one sentence for each tool and prompt of a backend that is hidden because the
-// overlay's changes of its arguments are impossible, for each tool that differs from the overlay's lock, and for each
-// entry that restricts something and matches nothing. Lists of callers' own are
-// not among them.
+// Problems returns one sentence for each problem of a backend: a tool or prompt that is hidden
+// because the overlay's changes of its arguments are impossible, a tool that differs from the lock,
+// and an entry that restricts something and matches nothing. It ignores private lists.
 func (c *Catalog) Problems(backend string) (out []string) {
 	v := c.views.Shared.Load()
 	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.locked.all(), v.open} {

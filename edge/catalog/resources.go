@@ -20,7 +20,7 @@ type resourceSet struct {
 	templates    []*Template    // by rank
 	byText       map[string]*Template
 	byNormal     map[string]*Template     // by the normal form of its text; the first wins
-	owned        map[*backend.Backend]int // how many templates and variables of them each has
+	owned        map[*backend.Backend]int // the number of templates and variables of each backend
 	spelled      spellings
 	skillList    *list
 	List         *list
@@ -116,9 +116,9 @@ func (s *resourceSet) lists(uri string, owner *backend.Backend) bool {
 	return listed && s.owners.parts[rank].Backend == owner
 }
 
-// ownerOf returns the backend of the URI that a call names, in the backend's spelling. That is the
-// backend that the call is bound to, if any, else the result of route. It returns nil if there is
-// none, or if it does not serve resources now.
+// ownerOf returns the backend of the URI that a call names, in the backend's spelling. It is the
+// backend that the call is bound to, or else the result of route. It returns nil if there is none,
+// or if it does not serve resources now.
 func (v *View) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Backend {
 	if call.Backend == "" {
 		return v.Resources.route(uri, report)

@@ -46,13 +46,15 @@ var (
 	}
 )
 
-// describedMembers are schemas of the members that resources and templates have in a result of mcp.ToolListResources.
+// describedMembers are the schemas of the members of resources and templates in a result of
+// mcp.ToolListResources.
 const describedMembers = `"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},` +
 	`"mimeType":{"type":"string"}`
 
-// ListResources returns the structured content of a call of mcp.ToolListResources: a page of the resources and then of the templates
-// that the caller may see in the set in which the target was resolved, an empty one if no backend serves
-// resources. cursor is that of the call; an empty text means the first page. An invalid one is an error of KindBadCursor.
+// ListResources returns the structured content of a call of mcp.ToolListResources: a page of the
+// resources, followed by the templates, that the caller may see in the target's set. The page is
+// empty if no backend serves resources. An empty cursor means the first page. An invalid one is an
+// error of KindBadCursor.
 func (c *Catalog) ListResources(t *Target, rules *revision.Rules, who *mcp.Principal, cursor string) ([]byte, error) {
 	seen := t.view.seenBy(who)
 	lists := []*list{seen.resources, seen.templates}
@@ -85,8 +87,8 @@ func (c *Catalog) ListResources(t *Target, rules *revision.Rules, who *mcp.Princ
 	return append(out, '}'), nil
 }
 
-// startAt returns the list at which the page of a cursor begins, and the index of its first entry there. An empty cursor means the
-// first page.
+// startAt returns the index of the list in which the page of a cursor begins, and the index of its
+// first entry there. An empty cursor means the first page.
 func (s *seen) startAt(text string, lists []*list) (first, start int, _ error) {
 	if text == "" {
 		return 0, 0, nil
@@ -103,8 +105,8 @@ func (s *seen) startAt(text string, lists []*list) (first, start int, _ error) {
 		Clip(text), mcp.ToolListResources)
 }
 
-// resourcePage is one page of several lists, with the bounds that are left. full means that an entry did not fit,
-// begun that it has one.
+// resourcePage is a page of several lists, with the rest of its bounds. full means that an entry
+// did not fit, begun that the page has an entry.
 type resourcePage struct {
 	rules       *revision.Rules
 	size, bytes int
@@ -112,8 +114,9 @@ type resourcePage struct {
 	begun       bool
 }
 
-// add returns the entries of a list from start on that fit, with the members that a model needs, joined by commas, and the index of the
-// last one, or -1 if the list ends. It sets full if none fits. A page has at least one entry.
+// add returns the entries of a list from start on that fit, with the members that a model needs,
+// separated by commas. last is the index of the last one, or -1 if the list ends. It sets full if
+// an entry does not fit. A page has at least one entry.
 func (p *resourcePage) add(l *list, start int) (body []byte, last int) {
 	out := l.under(p.rules)
 	from, to := out.span(start, p.size, p.bytes)
@@ -138,7 +141,8 @@ func (p *resourcePage) add(l *list, start int) (body []byte, last int) {
 	return body, out.items[to-1].entry
 }
 
-// appendDescribed appends an entry of the lists of resources and templates with the members that a model needs.
+// appendDescribed appends an entry of a list of resources or templates with the members that a
+// model needs.
 func appendDescribed(dst []byte, shown json.RawMessage) []byte {
 	dst = append(dst, '{')
 	_ = jsonrpc.Members(shown, func(key string, value json.RawMessage) error { // The edge has rendered it.

@@ -40,8 +40,8 @@ func (t *Target) ShownValues(values []string) []string {
 	return slices.DeleteFunc(values, func(value string) bool { return len(value) > uris.MaxBytes || t.hidesValue(value, of) })
 }
 
-// hidesValue reports whether the overlay hides the template's URI with a suggested value. While the
-// value of another variable is not known, it is hidden only if an entry hides what is known of it.
+// hidesValue reports whether the overlay hides the template's URI with a suggested value. If the
+// value of another variable is unknown, the URI is hidden only if an entry hides the known part.
 func (t *Target) hidesValue(value string, of int) bool {
 	chosen := map[string]string{}
 	maps.Copy(chosen, t.Completion.Arguments)
@@ -70,8 +70,8 @@ func hiddenByName(entries overlay.List, backend, uri string, of int) bool {
 	})
 }
 
-// shownSkill returns a skill without the files that an entry hides, and those of a hidden skill in
-// it. of is the number of files that are compared. It returns x itself if none is hidden.
+// shownSkill returns a skill without the files that an entry hides, and without hidden skills in
+// it. of is the number of files that are compared. It returns x itself if nothing is hidden.
 func shownSkill(entries overlay.List, skills overlaidSkills, backend string, x *pb.Skill, of int) *pb.Skill {
 	if !entries.About(backend) {
 		return x

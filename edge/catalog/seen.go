@@ -86,7 +86,8 @@ func (v *View) seenBy(who *mcp.Principal) *seen {
 	return s
 }
 
-// see returns the lists of what an operator has not disabled, and listed accepts. A nil listed accepts everything.
+// see returns the lists of the objects that no operator has disabled and that listed accepts. A nil
+// listed accepts all.
 func (v *View) see(f *filtered, entitlement *string, listed func(*policy.Target) bool) *seen {
 	shows := func(t *policy.Target) bool { return !v.disables(t) && (listed == nil || listed(t)) }
 	of := func(l *list) *list {
@@ -165,7 +166,8 @@ func (l *list) subset(member func(i int) bool) *list {
 	return out
 }
 
-// digestOf returns the digest of lists as a caller sees them. It does not depend on entries that the caller does not see.
+// digestOf returns the digest of lists as a caller sees them. Entries that the caller does not see
+// have no effect on it.
 func digestOf(lists ...*list) uint64 {
 	h := fnv.New64a()
 	for _, l := range lists {
@@ -180,7 +182,7 @@ func digestOf(lists ...*list) uint64 {
 // Digest returns the digest of the lists as callers see them from whom the policy hides nothing.
 func (v *View) Digest() mcp.Digest { return v.filters().all.digest() }
 
-// content returns a digest that changes with everything that backends list, also of hidden entries.
+// content returns a digest of everything that backends list, including hidden entries.
 func (v *View) content() mcp.Digest {
 	return mcp.Digest{Tools: v.Tools.digest, Resources: v.Resources.digest, Prompts: v.Prompts.digest}
 }

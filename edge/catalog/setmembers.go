@@ -101,8 +101,8 @@ func (m *resourceMembers) excludes(owner *backend.Backend, uri string, of int) b
 	})
 }
 
-// patterns returns the number of patterns with which a selection compares a URI of a backend: with
-// groups, also those of all entries about the backend.
+// patterns returns the number of patterns with which a selection compares a backend's URI. For a
+// selection with groups it includes the patterns of all entries about the backend.
 func (m *resourceMembers) patterns(by *overlay.Selection, owner *backend.Backend) int {
 	if len(by.Groups) > 0 {
 		return by.Patterns() + m.whole.overlay.Resources().Count(owner.Name())
@@ -186,20 +186,20 @@ func (s *narrowing) resources(m *resourceMembers) *resourceSet {
 	return out
 }
 
-// outside reports whether a URI of a backend is no member of the view's set. of is the number of URIs
-// that are compared for one request.
+// outside reports whether a backend's URI is not a member of the view's set. of is the number of
+// URIs that are compared for one request.
 func (v *View) outside(owner *backend.Backend, sent string, of int) bool {
 	return v.members != nil && !v.members.has(owner, sent, of)
 }
 
-// excludesPart reports whether the view's set excludes what is known of a URI, of which a variable is
-// not.
+// excludesPart reports whether the view's set excludes the known part of a URI in which a variable
+// is unknown.
 func (v *View) excludesPart(owner *backend.Backend, uri string, of int) bool {
 	return v.members != nil && v.members.excludes(owner, uri, of)
 }
 
-// conceals reports whether a URI of a backend does not exist for callers: the overlay hides it, or
-// the view's set does not have it. of is the number of URIs that are compared for one request.
+// conceals reports whether a backend's URI does not exist for callers, because the overlay hides it
+// or the view's set does not have it. of is the number of URIs that are compared for one request.
 func (v *View) conceals(owner *backend.Backend, sent string, of int) bool {
 	return v.outside(owner, sent, of) || v.hidesURI(owner, sent, of)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// SetSummary counts what a set has of the added backends.
+// SetSummary counts the members of a set among the added backends' objects.
 type SetSummary struct {
 	Name string
 	// Tools, Prompts, Resources, Templates and Skills count the entries of the set's lists.
 	Tools, Prompts, Resources, Templates, Skills int
-	// Listed counts the tools that tools/list has of a set with some of the edge's own, these included, and
-	// Tokens is the sum of their costs, see ToolCost. 0 for other sets.
+	// Listed is the number of tools in tools/list of a set with some of the edge's own tools,
+	// including these. Tokens is the sum of their costs: see ToolCost. Both are 0 for other sets.
 	Listed, Tokens int
 }
 
@@ -43,7 +43,7 @@ func (s SetSummary) String() string {
 	return strings.Join(out, ", ")
 }
 
-// Set returns what a set has of the added backends, as clients see it.
+// Set returns the summary of a set, as clients see it.
 func (p *Preview) Set(set *overlay.Set) SetSummary {
 	whole := p.view(p.parts)
 	v := whole.narrow(set, &viewOptions{report: whole.Tools.List.report, work: p.opts.SchemaWork})
@@ -64,14 +64,15 @@ func (p *Preview) Set(set *overlay.Set) SetSummary {
 type idlePattern struct {
 	// key is include, exclude or listed.
 	key, text string
-	// backend is the one whose names the pattern has as clients see them, so that it is a mistake; empty if there is none.
+	// backend is the backend whose names the pattern matches only in the form that clients see,
+	// which is a mistake. It is empty if there is none.
 	backend string
 	// exact means that the pattern is one name.
 	exact bool
 }
 
-// idlePatterns returns the patterns of a set that match nothing that backends list. Patterns of resources may match URIs that no list has,
-// below the URIs that a backend answers for.
+// idlePatterns returns the patterns of a set that match nothing that backends list. It omits
+// patterns of resources that may match unlisted URIs which a backend serves.
 func idlePatterns(o *overlay.Overlay, listed []overlay.Listed, set *overlay.Set) (out []idlePattern) {
 	var names, tools, prompts, uris, groups, reads []string
 	for i := range listed {
@@ -117,8 +118,8 @@ func idlePatterns(o *overlay.Overlay, listed []overlay.Listed, set *overlay.Set)
 	return out
 }
 
-// IdleInSet returns a note for each pattern of a set that matches nothing that the added backends list, and mistakes for those of them that
-// have names as clients see them.
+// IdleInSet returns a note for each pattern of a set that matches nothing that the added backends
+// list. It returns those that match names as clients see them as mistakes instead.
 func (p *Preview) IdleInSet(set *overlay.Set) (notes, mistakes []string) {
 	for _, one := range idlePatterns(p.opts.Overlay, listedBy(p.parts), set) {
 		if one.backend != "" && one.key != "listed" {

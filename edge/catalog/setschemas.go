@@ -30,8 +30,8 @@ func (s *toolSet) shownOf(t *Tool) *pb.Tool {
 	return t.Shown
 }
 
-// reform shows the tools of a set in the form of its schemas where that is another one than at the root. Calls
-// are validated by the full schemas all the same. work is as in showing.
+// reform shows the tools of a set in the form of the set's schemas, where that differs from the
+// root's form. Calls are still validated by the full schemas. work is that of showing.
 func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
 	tools.schemas = s.set.Schemas
 	lists := make(map[*backend.Backend]*portable.List)
@@ -71,5 +71,6 @@ func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
 	}
 }
 
-// detach makes a subset a list of its own, whose entries may be rendered otherwise than those of the whole list.
+// detach makes a subset an independent list, whose entries may be rendered differently from those
+// of the whole list.
 func (l *list) detach() { l.whole, l.numbers = nil, nil }

@@ -41,7 +41,8 @@ func (t *Tool) show(list *portable.List, before *Tool) {
 	}
 }
 
-// keepForm keeps the portable form of a tool that sets show, for views after that of before, which may be nil.
+// keepForm keeps the portable form of a tool of the previous view, before, for the sets that show
+// it. before may be nil.
 func (t *Tool) keepForm(before *Tool) {
 	if before != nil && before.overlaid.GetInputSchemaJson() == t.overlaid.GetInputSchemaJson() {
 		t.portable.Store(before.portable.Load())

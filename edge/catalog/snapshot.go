@@ -14,9 +14,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Snapshot returns what a caller sees of a pool's backends now, under the newest revision, through an
-// overlay and in a set, which may be nil, and how many entries access, which may be nil, hides from it. It
-// also has the definitions of all tools. In a set with search it has all tools, of which it marks those that are not listed.
+// Snapshot returns the lists that a caller sees of a pool's backends now, under the newest
+// revision, through an overlay and in a set, and the number of entries that access hides. Overlay,
+// set and access may be nil. It includes the definitions of all tools. For a set with search it has
+// all tools, and marks those that are not listed.
 func Snapshot(
 	pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, access Visibility, who *mcp.Principal,
 ) (now *snapshot.Snapshot, hidden int) {
@@ -43,7 +44,8 @@ func Snapshot(
 	return now, hidden
 }
 
-// snapshotTools returns the tools that a caller sees: those of the list and, with search, those that find_tools finds.
+// snapshotTools returns the tools that a caller sees: the listed ones and, with search, those that
+// find_tools finds.
 func (v *View) snapshotTools(s *seen) []snapshot.Entry {
 	out := v.snapshot(s.tools)
 	if v.search == nil {
@@ -85,7 +87,8 @@ func (v *View) snapshot(l *list) (out []snapshot.Entry) {
 	return out
 }
 
-// sends returns what the edge adds to the arguments of a tool or prompt with a canonical name.
+// sends returns the arguments that the edge adds to calls of a tool or prompt with a canonical
+// name.
 func sends(canonical string, arguments []overlay.Argument) (out []snapshot.Sent) {
 	for i := range arguments {
 		a := &arguments[i]

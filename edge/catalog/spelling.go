@@ -25,7 +25,7 @@ type Located struct {
 }
 
 // locate finds the backend of the URI that a call names, in any spelling. It returns false if there
-// is none, or if the overlay hides the URI or the view's set does not have it.
+// is none, if the overlay hides the URI, or if the view's set does not have it.
 func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bool) {
 	sent, listed := v.Resources.spelled.of(uri)
 	found := Located{owner: v.ownerOf(call, sent, report), Sent: sent, set: v.Resources}

@@ -37,7 +37,8 @@ type Target struct {
 	// means none.
 	Tool   *Tool
 	Prompt *Prompt
-	// URI is the URI of a request about a resource, a skill or a directory. nil means another request, or one of no object that exists.
+	// URI locates the URI of a request about a resource, a skill or a directory. nil means another
+	// request, or an object that does not exist.
 	URI *Located
 	// Completion is the request of completion/complete. Template is the template to which it
 	// refers; nil means a plain URI. Completes is true if the backend supports completion.
@@ -51,8 +52,8 @@ type Target struct {
 }
 
 // Resolve looks up the object that a request names, once. It reads the lists of the backends that
-// may have the object. An error is the *mcp.Error that answers the request. A resources/subscribe
-// of a missing resource is no error: the watch opens when the resource appears.
+// may have the object. It returns a *mcp.Error that answers the request. A resources/subscribe of a
+// missing resource is not an error: the watch opens when the resource appears.
 func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
 	err := c.resolve(ctx, rules, call, t)
 	if t.Policy != nil && call.Set != "" {
@@ -135,8 +136,9 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 	return c.reserved(t, t.view.Tools.reserved[t.name], policy.Tool)
 }
 
-// Cancellable returns the tool with which a bound call began, even if it is hidden now or the set
-// does not have it any more, or nil. t was resolved for the call, with or without success.
+// Cancellable returns the tool with which a bound call began, even if the tool is now hidden or no
+// longer in the set. It returns nil if there is none. t must have been resolved for the call,
+// successfully or not.
 func (t *Target) Cancellable(call *mcp.Call) *Tool {
 	if t.Tool != nil || t.view == nil {
 		return t.Tool
@@ -203,7 +205,8 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	return nil
 }
 
-// resolveURI resolves a request that names a URI. what is the advice if the URI is missing.
+// resolveURI resolves a request that names a URI. what is the advice in the error for a missing
+// URI.
 func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string) error {
 	switch {
 	case !served && (call.Params.Wrapped == nil || t.view.Incomplete()): // A tool that is listed exists.
@@ -232,8 +235,8 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	return ok
 }
 
-// reserved resolves a name that no reachable backend lists, by its reservation. The zero value
-// means that there is none.
+// reserved resolves a name that no reachable backend lists, by its reservation. The zero r means
+// that there is none.
 func (c *Catalog) reserved(t *Target, r reserved, kind policy.Kind) error {
 	return c.unlisted(t, r.owner, kind, r.name)
 }
@@ -297,7 +300,7 @@ func NotFound(uri string) *mcp.Error {
 	}
 }
 
-// NotServed is the error if no backend serves the method's feature, or none of them is reachable.
+// NotServed returns the error for a method whose feature no reachable backend serves.
 func (t *Target) NotServed() *mcp.Error {
 	switch {
 	case t.view.failed != nil:

@@ -56,8 +56,8 @@ func (c *ToolCheck) prepare() {
 	c.done.Store(true)
 }
 
-// compile returns the compiled schema, or one that accepts everything if there is none or it is
-// unusable.
+// compile returns the compiled schema. If there is none, or it is unusable, it returns one that
+// accepts everything.
 func (c *ToolCheck) compile(which, text string) *schema.Schema {
 	s, err := schema.Compile(text)
 	if err != nil {

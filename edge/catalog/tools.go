@@ -25,10 +25,12 @@ type toolSet struct {
 	// byCanonical has all tools by their canonical names. Running calls continue with these, even if
 	// another backend now has the name that the client used.
 	byCanonical map[canonicalName]*Tool
-	// hidden are the tools that no caller sees. No call can begin with them, but running calls can be cancelled.
+	// hidden has the tools that no caller sees. Calls of them cannot begin, but running calls can be
+	// cancelled.
 	hidden map[canonicalName]hidden
 	List   *list
-	// schemas are those of the set, and forms has the tools that it shows in another form than Tool.Shown. nil means none.
+	// schemas selects the form of the set's schemas. forms has the tools whose form differs from
+	// Tool.Shown. nil means none.
 	schemas   overlay.Schemas
 	forms     map[*Tool]*pb.Tool
 	conflicts []Conflict
@@ -48,19 +50,21 @@ type Tool struct {
 	Shown    *pb.Tool
 	// Form is the schema of its arguments in tools/list. nil means the backend's own schema.
 	Form *portable.Result
-	// portable is the portable form that a set has shown, of a tool that the root shows in full. nil means that no set has.
+	// portable is the portable form of a tool that the root shows in full. nil means that no set has
+	// shown it.
 	portable atomic.Pointer[portable.Result]
 	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
 	stray bool
 	Check *ToolCheck
-	// Tasks is how a call of it may become a task.
+	// Tasks says how a call of the tool may become a task.
 	Tasks mcp.TaskSupport
-	// awaits is how a call of it must be made if the policy may have it wait for an approval, whatever the tool itself says: as a task, optional
-	// or required. TASK_MODE_UNSPECIFIED means that it does not wait.
+	// awaits says how a call must be made if the policy may require an approval: as a task, optional
+	// or required. It overrides the tool's own task support. TASK_MODE_UNSPECIFIED means that calls
+	// do not wait.
 	awaits pb.TaskMode
 	// Target is the input of policy rules for the tool.
 	Target policy.Target
-	// Arguments are the arguments to which the overlay adds a value. nil means that calls are not changed.
+	// Arguments are the arguments to which the overlay adds a value. nil means none.
 	Arguments []overlay.Argument
 	// Trials are pinned arguments in audit mode.
 	Trials []overlay.Argument
@@ -140,7 +144,7 @@ func (s *toolSet) of(name canonicalName) *Tool {
 }
 
 // overlayTool applies the overlay's changes to a tool. prev is the previous view's set, or nil. The
-// error says why the tool cannot be shown.
+// error means that the tool cannot be shown.
 func (m *merge) overlayTool(t *Tool, prev *toolSet, change *overlay.Entry) (err error) {
 	before := prev.of(canonicalName{t.Owner.Name(), t.Name})
 	if m.sameOverlay && before != nil && before.Proto == t.Proto {

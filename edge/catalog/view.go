@@ -13,7 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// View is what all backends serve together, as one caller or all callers see it. It is immutable.
+// View has the merged lists of all backends, as one caller or all callers see them. It is
+// immutable.
 type View struct {
 	Parts     []part // in order of precedence
 	owners    *owners
@@ -26,9 +27,10 @@ type View struct {
 	// one generation of settings, as is all that is resolved in the view. nil access shows all.
 	overlay *overlay.Overlay
 	access  Visibility
-	// locked is how the tools differ from the overlay's lock.
+	// locked has the differences of the tools from the overlay's lock.
 	locked *locked
-	// open are the entries of the overlay and of sets that restrict nothing, of the view that all callers share.
+	// open are the entries of the overlay and of sets that should restrict something but match
+	// nothing. Only the view that all callers share has them.
 	open []problem
 	// skills are the skills of each backend that entries of the overlay match.
 	skills map[*backend.Backend]overlaidSkills
@@ -36,8 +38,9 @@ type View struct {
 	pages map[ownedPage]bool
 	// sets are the parts of the view that Narrowed caches, of the same generation. nil has none.
 	sets *overlay.Sets
-	// disabled is what operators have disabled; nil if nothing is. Names and URIs resolve to it, so that no other backend gets them;
-	// seenBy does not list it, and Target.Disabled refuses it.
+	// disabled lists the disabled objects. nil means none. Their names and URIs still resolve to
+	// them, so that no other backend gets these. seenBy does not list them, and Target.Disabled
+	// refuses requests for them.
 	disabled *disabled.List
 	// refused is disabled with canonical names.
 	refused *disabled.List
@@ -53,7 +56,7 @@ type View struct {
 	Filtered filtered
 	// Narrowed caches the views of sets.
 	Narrowed narrowedViews
-	// whole is the view of which this one is a part, for the members of set. Both are nil for a
+	// whole is the view of which this one is a part. set selects the members. Both are nil for a
 	// whole view.
 	whole *View
 	set   *overlay.Set
@@ -65,8 +68,8 @@ type View struct {
 	members *resourceMembers
 	// server renders the edge's description with the title of the set. nil means the edge's own.
 	server *translate.Server
-	// failed is the reason why a backend is missing from a caller's own view. nil means that none
-	// is.
+	// failed is the reason for which a backend is missing from a caller's own view. nil means that
+	// none is missing.
 	failed error
 }
 
@@ -98,7 +101,8 @@ func (v *View) catalog(b *backend.Backend) *backend.Catalog {
 	return &backend.Catalog{}
 }
 
-// bound returns the backend to which a call is bound, and the backend's own name of what the call names; nil if there is no such backend.
+// bound returns the backend to which a call is bound, and the backend's own name of the target. b
+// is nil if there is no such backend.
 func (v *View) bound(call *mcp.Call) (b *backend.Backend, name string) {
 	for i := range v.Parts {
 		if b := v.Parts[i].Backend; b.Name() == call.Backend {
@@ -108,13 +112,13 @@ func (v *View) bound(call *mcp.Call) (b *backend.Backend, name string) {
 	return nil, ""
 }
 
-// hides reports whether what a bound call names is hidden, or the view's set lacks it.
+// hides reports whether the target of a bound call is hidden, or not in the view's set.
 func (v *View) hides(kind listKind, call *mcp.Call) bool {
 	b, name := v.bound(call)
 	return b != nil && (v.excludesName(b, kind, name) || changeOf(v.overlay, v.locked, kind, b, name).Hide)
 }
 
-// shownName returns the name by which clients see what a call names that is bound to a backend.
+// shownName returns the shown name of the target of a bound call.
 func (v *View) shownName(call *mcp.Call) string {
 	shown := ""
 	if b, name := v.bound(call); b != nil {
@@ -135,13 +139,13 @@ func (v *View) shows(form showing) bool {
 	return v.overlay == form.overlay && v.access == form.access && v.sets == form.sets && v.disabled == form.disabled
 }
 
-// showing returns what a view was made with. work is that of showing.
+// showing returns the options with which the view was made. work is that of showing.
 func (v *View) showing(work int) showing {
 	return showing{overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, work: work}
 }
 
-// newView merges the parts in their order. It reuses from prev, which may be nil, what has the
-// same content, with its renderings and schemas. It reports conflicts.
+// newView merges the parts in their order, and reports conflicts. It reuses objects of prev that
+// have the same content, with their renderings and schemas. prev may be nil.
 func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	if prev == nil {
 		prev = &View{}

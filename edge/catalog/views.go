@@ -40,8 +40,8 @@ type views struct {
 	Private *weighted.Cache[string, *View]
 }
 
-// maxOwnBytes bounds the private lists of cached views, in bytes of their encoding, with the indexes of their sets. A view holds
-// their entries and their rendering under each requested revision.
+// maxOwnBytes bounds the private lists of cached views, in bytes of their encoding, with the
+// indexes of their sets. A view has their entries and a rendering for each requested revision.
 const maxOwnBytes = 32 << 20
 
 func newViews(backends func() []*backend.Backend, narrow viewOptions, o *Options) *views {
@@ -79,7 +79,8 @@ func (s *views) replace(o *overlay.Overlay, sets overlay.Sets, swap func()) (bef
 	return s.rebuild()
 }
 
-// disable replaces what is disabled, and rebuilds the shared view. It returns the results of refresh.
+// disable replaces the list of disabled objects, and rebuilds the shared view. It returns the
+// results of refresh.
 func (s *views) disable(l *disabled.List) (before, after *View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +137,8 @@ func (s *views) in(v *View, set string) *View {
 	return v.in(set, &s.narrow)
 }
 
-// forCall returns the view that serves a request. If the request names an object, only the private
-// lists of backends that may have it are read; others are used as cached.
+// forCall returns the view that serves a request. If the request names an object, it reads only the
+// private lists of backends that may have the object. It uses other lists as they are cached.
 func (s *views) forCall(ctx context.Context, call *mcp.Call) (*View, error) {
 	v, err := s.wholeForCall(ctx, call)
 	return s.in(v, call.Set), err
@@ -201,7 +202,8 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	return v, nil
 }
 
-// ownBytes returns the length of the encoding of a view's private lists, and about that of its indexes.
+// ownBytes returns the length of the encoding of a view's private lists, plus an estimate of its
+// indexes.
 func (v *View) ownBytes() (sum int) {
 	for i := range v.Parts {
 		sum += v.Parts[i].Catalog.OwnBytes
@@ -264,7 +266,8 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 // backends.
 func (s *views) known(set string, p mcp.Principal) *View { return s.look(set, p)() }
 
-// look returns a function that makes the view that known returns now, also after a replacement. It makes no view itself.
+// look returns a function that returns the view that known returns at that time, even after a
+// replacement. It makes no view itself.
 func (s *views) look(set string, p mcp.Principal) func() *View {
 	shared := s.Shared.Load()
 	if !shared.private {
