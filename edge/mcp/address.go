@@ -2,9 +2,9 @@ package mcp
 
 import "net/netip"
 
-// CountedAddress returns the unit in which bounds count addresses: an IPv4 address itself, and for
-// an IPv6 address its /64 network, all of which one host may use. For the zero Addr it returns the
-// zero Addr.
+// CountedAddress returns the unit of addresses in bounds: an IPv4 address itself, or the /64
+// network of an IPv6 address, because one host may use all of that. It returns the zero Addr for
+// the zero Addr.
 func CountedAddress(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	if !a.Is6() {

@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// MethodApprove is the method of the question for an approval, which waits in a task and goes to no client.
+// MethodApprove is the method of the question for an approval. It waits in a task and is not sent
+// to a client.
 const MethodApprove Method = "mcpedge/approve"
 
 // ApprovalKey is the key of the question for an approval.
 const ApprovalKey = OwnKeys + "approve"
 
-// Approval is a call that waits for the approval of another person: the params of the question for it.
+// Approval describes a call that waits for the approval of another person. It is the params of the
+// question for the approval.
 type Approval struct {
 	// Call is the digest of the call.
 	Call []byte `json:"call"`
@@ -24,7 +26,8 @@ type Approval struct {
 	Digests [][]byte `json:"digests"`
 	// Requester is the caller, with the rights with which the call runs.
 	Requester Principal `json:"requester"`
-	// Tool is the canonical name of the tool, Shown the name that the client used, and Backend and Set are those of the call.
+	// Tool is the canonical name of the tool, Shown the name that the client used. Backend and Set
+	// are those of the call.
 	Tool    string `json:"tool"`
 	Shown   string `json:"shown"`
 	Backend string `json:"backend"`
@@ -36,8 +39,9 @@ type Approval struct {
 	OpenWorld   bool `json:"openWorld,omitempty"`
 	// Arguments are those that the backend gets. They are for the policy, not for approvers.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Message is what approvers read: the messages of the approvals in a fixed frame, with an excerpt of the arguments that the client sent.
-	// It has neither secrets that the redaction finds in records of the audit, nor characters that cannot be printed.
+	// Message is the text for approvers: the messages of the approvals in a fixed frame, with an
+	// excerpt of the arguments that the client sent. It has no secrets that the redaction for the
+	// audit finds, and no characters that cannot be printed.
 	Message string `json:"message"`
 	// Expires is until when the call waits.
 	Expires time.Time `json:"expires"`
@@ -55,12 +59,13 @@ func ApproverOf(p *Principal) Approver {
 	return Approver{Issuer: p.Issuer, Subject: p.Subject, Client: p.Client}
 }
 
-// ApprovalEnd is how the wait for an approval ended.
+// ApprovalEnd is the end of the wait for an approval.
 type ApprovalEnd string
 
 // The ends of a wait.
 const (
-	// ApprovalGranted: an approver granted some of what the call waits for, or of that nothing is in force any more.
+	// ApprovalGranted: an approver granted some of the awaited approvals, or none of them is in
+	// force any more.
 	ApprovalGranted ApprovalEnd = "granted"
 	// ApprovalRefused: an approver refused it.
 	ApprovalRefused ApprovalEnd = "refused"
@@ -75,7 +80,7 @@ type ApprovalVerdict struct {
 	End ApprovalEnd `json:"end"`
 	// Call is that of the Approval that was decided on.
 	Call []byte `json:"call,omitempty"`
-	// By is who granted or refused.
+	// By is the person who granted or refused.
 	By Approver `json:"by,omitzero"`
 	// Granted are the digests of the settings that By approves.
 	Granted [][]byte `json:"granted,omitempty"`
@@ -89,13 +94,15 @@ type Approved struct {
 	By   Approver
 }
 
-// IsPerson reports whether a principal is a person who uses an access token: neither anonymous, nor a client that acts for itself, nor an
-// API key or a certificate, whose issuers have no scheme.
+// IsPerson reports whether a principal is a person with an access token. It is false for an
+// anonymous caller, a client that acts for itself, an API key and a certificate. The issuers of the
+// last two have no scheme.
 func (p *Principal) IsPerson() bool {
 	return !p.Anonymous() && !p.SubjectIsClient && strings.Contains(p.Issuer, "://")
 }
 
-// SharesPerson reports whether two principals may be the same person: they have an issuer, and a subject or an actor, in common.
+// SharesPerson reports whether two principals may be the same person: they have the same issuer,
+// and a common subject or actor.
 func (p *Principal) SharesPerson(q *Principal) bool {
 	if p.Issuer != q.Issuer {
 		return false

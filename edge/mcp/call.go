@@ -19,8 +19,8 @@ type Call struct {
 	Attempt int
 	// Round is 1 for the first round, and rises with each set of answers.
 	Round int
-	// Begun is whether dispatch ran an earlier round or attempt of the call, or one of the same
-	// number whose backend was busy. Without sessions that is unknown and false.
+	// Begun is true if dispatch ran an earlier round or attempt of the call, or an attempt of this
+	// round whose backend was busy. Without sessions that is unknown, and Begun is false.
 	Begun  bool
 	Method Method
 	// Set is the name of the set in which the request was made, and which resolves its names. Empty means
@@ -31,8 +31,8 @@ type Call struct {
 	Envelope Envelope
 	// Header has the HTTP headers to check against the body. nil means nothing to check.
 	Header Header
-	// HTTP is the request that the round arrived in, which policy may inspect. The zero value means
-	// none, or one that is no longer known, as in a later round of a session.
+	// HTTP is the HTTP request with the round, which policy may inspect. The zero value means that
+	// there is none, or that it is no longer known, as in a later round of a session.
 	HTTP HTTP
 	// Target is the target that was resolved for the round. With nil the round resolves it itself.
 	Target *Target
@@ -41,7 +41,7 @@ type Call struct {
 	// From is the client's address. The zero Addr means none or, in a later round, unknown. It
 	// authenticates nothing.
 	From netip.Addr
-	// Client is what the client declared, effective for this call.
+	// Client has the client's declarations for this call.
 	Client Client
 	// LogLevel is the lowest severity that the client wants from this call.
 	LogLevel LogLevel
@@ -54,8 +54,8 @@ type Call struct {
 	State []byte
 	// Task is the task that the call is or may become. nil means a plain call.
 	Task *CallTask
-	// Memory is charged for the call and its result by the goroutine that runs the round; its owner
-	// releases it once the result is no longer needed. nil counts nothing.
+	// Memory is charged for the call and its result by the goroutine that runs the round. Its owner
+	// releases it once the result is no longer needed. nil charges nothing.
 	Memory *budget.Reservation
 }
 
@@ -78,8 +78,9 @@ type HTTP struct {
 	Header map[string][]string
 }
 
-// Client is what a client declared: per request in the modern era, at initialize in the legacy one.
-// It is unverified and only decides what the client may be asked.
+// Client has the declarations of a client: those of the request in the stateless era, those of
+// initialize in the stateful one. They are not verified, and only decide what the client can be
+// asked for.
 type Client struct {
 	// Info is the Implementation object. nil means that the client sent none.
 	Info json.RawMessage

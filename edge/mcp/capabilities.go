@@ -16,7 +16,8 @@ type Capabilities struct {
 	SamplingTools, SamplingCtx bool
 	Roots, RootsChanged        bool
 
-	// Unknown means that the client declared its capabilities for a session, which the request does not name. It is asked nothing.
+	// Unknown means that the client declared its capabilities for a session that the request does
+	// not name. Such a client gets no requests.
 	Unknown bool
 }
 

@@ -61,7 +61,7 @@ type Change struct {
 	// TaskProgress: the members of the notification's params, without braces. Empty means nothing
 	// to report.
 	Task string
-	// Over, in TaskStatus, is whether the task has ended or expired.
+	// Over, in TaskStatus, is true if the task has ended or expired.
 	Over bool
 }
 

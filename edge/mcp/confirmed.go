@@ -9,8 +9,8 @@ type Confirmed struct {
 }
 
 const (
-	// ConfirmedByAnswer means that the user was asked about the call, and accepted.
+	// ConfirmedByAnswer means that the user confirmed the call.
 	ConfirmedByAnswer = "answered"
-	// ConfirmedBefore means that the user was not asked, because an earlier answer is remembered for the caller.
+	// ConfirmedBefore means that an earlier answer of the user is remembered for the caller.
 	ConfirmedBefore = "remembered"
 )

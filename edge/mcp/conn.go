@@ -55,8 +55,8 @@ func (c *Conn) Has(id jsonrpc.ID) bool {
 	return c.inFlight[id] != nil
 }
 
-// Cancel cancels the request with the id, which must not write any more. It returns false if there
-// is none.
+// Cancel cancels the request with the id, which must not write afterwards. It returns false if
+// there is no such request.
 func (c *Conn) Cancel(id jsonrpc.ID) bool {
 	if c == nil {
 		return false

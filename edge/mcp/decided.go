@@ -7,20 +7,24 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Params is the params of a request in two values. The fields of Params itself are what the edge has decided: rules, quotas, the policy
-// server, the audit, records, telemetry, and backends read these. Sent is what the client sent: it is compared with headers, a requestState
-// is bound to it, and errors and questions to the client repeat it. Members that the edge never changes are in Sent alone.
+// Params has two versions of the params of a request. The fields of Params itself are the decided
+// ones, which rules, quotas, the policy server, the audit, records, telemetry and backends read.
+// Sent has those that the client sent: they are compared with headers, a requestState is bound to
+// them, and errors and questions to the client repeat them. Members that the edge never changes are
+// in Sent only.
 type Params struct {
 	Sent
-	// Target is the name or URI of the target. In a call that is bound to a backend (Call.Backend), the name of a tool or prompt is the
-	// canonical one: the backend's own, after its prefix. Otherwise it is the one that clients see.
+	// Target is the name or URI of the target. For a tool or prompt in a call that is bound to a
+	// backend (Call.Backend), it is the canonical name. Otherwise it is the name that clients see.
 	Target string
-	// Arguments are those that the backend reads, Ref the reference of completion/complete with the canonical name.
+	// Arguments are the arguments that the backend reads. Ref is the reference of
+	// completion/complete, with the canonical name.
 	Arguments, Ref json.RawMessage
-	// Added are the members of Arguments that the edge added, as an object. nil means that there are none, not even their object.
+	// Added is an object with the members of Arguments that the edge added. nil means that it added
+	// none.
 	Added json.RawMessage
-	// Wrapped is the client's own request if it made this one through a tool of the edge: Sent is as if the client had made it directly.
-	// nil means that it did.
+	// Wrapped is the client's own request if it made this one through a tool of the edge. Sent is as
+	// if the client had made this request directly. nil means that it did.
 	Wrapped *Wrapped
 }
 
@@ -32,8 +36,8 @@ func (p *Params) Shown() string {
 	return p.Sent.Target
 }
 
-// Raw returns the whole decided params; nil when the request had none. They are rendered on each call of Raw, unless they are what the
-// client sent.
+// Raw returns all decided params. It returns nil if the request had none. If they differ from the
+// sent ones, each call encodes them again.
 func (p *Params) Raw() json.RawMessage {
 	raw := p.raw
 	if p.Target != p.Sent.Target {
@@ -53,8 +57,9 @@ func (p *Params) RenameRef(canonical string) {
 	p.Ref = replaced(p.Ref, "name", jsonrpc.AppendString(nil, canonical))
 }
 
-// Continue repeats in a later round, whose params the client sent again, what the first round decided: the canonical name, if it is
-// another one, and the members that were added. An empty name and a nil added mean none.
+// Continue applies the decisions of the first round to a later round, whose params the client sent
+// again: the canonical name, if it differs, and the added members. An empty name and a nil added
+// mean none.
 func (p *Params) Continue(canonical string, added json.RawMessage) {
 	if canonical != "" {
 		p.Target = canonical
@@ -72,8 +77,9 @@ func (p *Params) Continue(canonical string, added json.RawMessage) {
 	p.Arguments = append(out, '}')
 }
 
-// Resume restores, in params that were parsed from the Raw of a call's record, what the client sent: the name, if it is another one, the
-// tool of the edge through which it made the request, if any, and the arguments without those that the edge added, if it did.
+// Resume restores what the client sent, in params that were parsed from the Raw of a call's record:
+// the name, if it differs, the tool of the edge through which it made the request, if any, and the
+// arguments without the added members.
 func (p *Params) Resume(shown, via string, added json.RawMessage) {
 	if shown != "" {
 		p.Sent.Target = shown

@@ -13,7 +13,7 @@ type Kind uint8
 
 // The error kinds.
 const (
-	// KindNone is no error.
+	// KindNone means that there is no error.
 	KindNone Kind = iota
 	// KindParse: the body is not JSON.
 	KindParse
@@ -23,7 +23,7 @@ const (
 	KindMethodNotFound
 	// KindInvalidParams: the params are invalid for the method.
 	KindInvalidParams
-	// KindUnknownTool and KindUnknownPrompt: no backend has it.
+	// KindUnknownTool and KindUnknownPrompt: no backend has the tool or prompt.
 	KindUnknownTool
 	KindUnknownPrompt
 	// KindResourceNotFound: no backend has the resource.
@@ -86,17 +86,17 @@ func (k Kind) Fault() bool {
 	return false
 }
 
-// Error is an error for the client. Message says what was wrong, with which value, and what to do;
-// clients see it.
+// Error is an error for the client. Clients see Message, which says what was wrong, with which
+// value, and what to do.
 type Error struct {
 	Kind    Kind
 	Message string
 	// Data is the JSON-RPC error's data. nil means none.
 	Data json.RawMessage
-	// RetryAfter is how long to wait before the same request may succeed. 0 means unknown.
+	// RetryAfter is the delay before the same request may succeed. 0 means unknown.
 	RetryAfter time.Duration
-	// Challenge says which credentials the request needs. nil means that others would not help, or
-	// that it is unknown.
+	// Challenge describes the credentials that the request needs. nil means that other credentials
+	// would not help, or that it is unknown.
 	Challenge *Challenge
 	// Reason is why the request was refused, for logs only, where Message does not say it. Empty
 	// means that Message does.
@@ -105,12 +105,12 @@ type Error struct {
 	Err error
 }
 
-// Challenge says what the credentials of a request lack. A transport with statuses sends it with
-// 401 or 403.
+// Challenge describes the credentials that a request lacks. A transport with status codes sends it
+// with 401 or 403.
 type Challenge struct {
 	// Scopes are all scopes that an access token must be requested with.
 	Scopes []string
-	// Anonymous means that there are no credentials.
+	// Anonymous means that the request has no credentials.
 	Anonymous bool
 	// Invalid means that the issuer reported the access token as invalid after the request was
 	// accepted. The client must request another one.
@@ -123,8 +123,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Cause returns the cause of a fault, for operators; clients only see the message. It may be nil.
-// It is nil for errors of the caller, whose cause may repeat what the caller sent.
+// Cause returns the cause of a fault, for operators. Clients only see the message. It is nil for
+// errors of the caller, whose cause may repeat data of the caller, and may be nil for others.
 func (e *Error) Cause() error {
 	if !e.Kind.Fault() {
 		return nil

@@ -29,8 +29,8 @@ type Incoming struct {
 	// Credentials watches the validity of the request's credentials, which are in Header. nil
 	// watches nothing.
 	Credentials Credentials
-	// Address is the client's network address, without a port; invalid if there is none (stdio) or
-	// it is unknown. It distinguishes anonymous callers that share a bound, and authenticates
+	// Address is the client's network address, without a port. It is invalid if there is none
+	// (stdio) or it is unknown. It distinguishes anonymous callers for bounds, and authenticates
 	// nothing.
 	Address netip.Addr
 	// Memory is the exchange's reservation in the process's memory: the transport charges it for
@@ -44,8 +44,8 @@ type Incoming struct {
 	LastEventID string
 	// Conn is the connection, if it carries concurrent exchanges; nil over HTTP.
 	Conn *Conn
-	// PerRequest means that each message is a request of its own that names its session, as over Streamable HTTP. Other transports
-	// remember the session.
+	// PerRequest means that each message is a separate request that names its session, as over
+	// Streamable HTTP. Other transports remember the session.
 	PerRequest bool
 	// ResolveBeforeAdmit means that the transport can only set the status of a Response with a
 	// Challenge before Admit. The era must then resolve a request before it admits it.
@@ -70,9 +70,9 @@ func (in *Incoming) DropBody() {
 }
 
 // Admit lets a transport that keeps messages in order serve the next one: this message is
-// registered by its id and can be cancelled or answered. An exchange that is never admitted holds
-// back the next message until it ends; finish changes that affect later messages (a session, a log
-// level) before Admit. Call Session before Admit, if at all. Further calls do nothing.
+// registered by its id, and can be cancelled or answered. An exchange that is never admitted delays
+// the next message until it ends. Complete changes that affect later messages (a session, a log
+// level) before Admit, and call Session before Admit. Further calls have no effect.
 func (in *Incoming) Admit() {
 	if in.Next != nil {
 		in.Next()
@@ -104,10 +104,10 @@ type Response struct {
 	// Kind is KindNone for a result, else the kind of the error, by which a transport with statuses
 	// chooses one.
 	Kind Kind
-	// RetryAfter is how long to wait before a retry, according to an error. 0 omits it.
+	// RetryAfter is the delay before a retry, from an error. 0 omits it.
 	RetryAfter time.Duration
-	// Challenge says which credentials the request needs; a transport with statuses sends it. nil
-	// asks for none.
+	// Challenge describes the credentials that the request needs. A transport with status codes
+	// sends it. nil sends none.
 	Challenge *Challenge
 	// Modern is true for an exchange of the stateless era.
 	Modern bool
@@ -129,7 +129,7 @@ type StreamEvent struct {
 	ID string
 	// Data is one JSON-RPC message. Empty with an ID is a priming event.
 	Data []byte
-	// Retry is how long a client should wait before it reconnects. 0 omits it.
+	// Retry is the delay before a client should reconnect. 0 omits it.
 	Retry time.Duration
 	// More means that the next event, or the end of the stream, follows at once, so that this event
 	// may be buffered.

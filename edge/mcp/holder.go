@@ -6,9 +6,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 )
 
-// HolderOf returns who is charged for the memory that the edge holds for a caller: its principal
-// or, without a subject, its address, as [CountedAddress] counts it. All callers without either
-// share a holder. It returns nil for a nil budget.
+// HolderOf returns the holder that is charged for the memory that the edge holds for a caller: the
+// caller's principal or, without a subject, its address, as [CountedAddress] counts it. All callers
+// without either share a holder. It returns nil for a nil budget.
 func HolderOf(b *budget.Budget, p Principal, from netip.Addr) *budget.Holder {
 	if b == nil {
 		return nil

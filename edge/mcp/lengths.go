@@ -34,7 +34,7 @@ func checkLength(where string, n, max int) error {
 	return Errorf(KindInvalidParams, "%s has %d bytes, at most %d are taken: send a shorter one", where, n, max)
 }
 
-// checkClient returns an error if what a client says of itself is too long.
+// checkClient returns an error if the client's description of itself is too long.
 func checkClient(where string, info, capabilities json.RawMessage) error {
 	n := len(info) + len(capabilities)
 	if n <= MaxClientInfo {

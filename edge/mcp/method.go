@@ -46,7 +46,8 @@ const (
 	NotifyTaskStatus       Method = "notifications/tasks/status"
 )
 
-// target returns the member of the params that names the request's target; empty if there is none.
+// target returns the member of the params that names the request's target. It is empty if there is
+// none.
 func (m Method) target() string {
 	switch m {
 	case MethodToolsCall, MethodPromptsGet:

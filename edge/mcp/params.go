@@ -6,19 +6,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// Sent is the params of a request as the client sent them, opened one level deep, once, for every method: each member is the raw JSON
-// value, nil if absent or null. All of it aliases the body. It does not change after Parse, but for Unwrap and Resume, which read it anew.
+// Sent has the params of a request as the client sent them. They are opened one level deep, once,
+// for every method: each member is the raw JSON value, nil if absent or null. All values alias the
+// body. Only Parse, Unwrap and Resume modify it.
 type Sent struct {
 	// raw is the whole object, nulls included; nil when the request had no params.
 	raw json.RawMessage
-	// Target is the value that Mcp-Name mirrors: the member with the method's target, a tool's or prompt's `name` or a resource's `uri`.
-	// HasTarget is false if the member is absent or not a string, and for a method without one.
+	// Target is the value that Mcp-Name mirrors, the `name` of a tool or prompt or the `uri` of a
+	// resource. HasTarget is false if the member is absent or not a string, and for a method without
+	// one.
 	Target    string
 	HasTarget bool
 
 	Arguments json.RawMessage // tools/call, prompts/get
 	Meta      Meta
-	// more is nil if the request has none of its members.
+	// more is nil if the request has none of the members of More.
 	more *More
 }
 
@@ -42,7 +44,8 @@ type More struct {
 // noMore is that of requests without them.
 var noMore More
 
-// More returns the members that a plain call does not send, never nil. The caller does not change them.
+// More returns the members that a plain call does not have. It never returns nil. The caller must
+// not change them.
 func (p *Sent) More() *More {
 	if p.more == nil {
 		return &noMore
@@ -50,7 +53,7 @@ func (p *Sent) More() *More {
 	return p.more
 }
 
-// member returns the place of the member of a name; nil if there is none.
+// member returns a pointer to the member with a name, or nil if there is none.
 func (m *More) member(name string) *json.RawMessage {
 	switch name {
 	case "cursor":
@@ -133,10 +136,13 @@ func ParamsOf(msg jsonrpc.Message) (*Params, error) {
 	return p, p.Parse(Method(msg.Method), msg.Params, msg.Outline)
 }
 
-// Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them, with the
-// message's outline; without one it scans them again. What is decided is what was sent. It fails, and leaves p zero, if a member that
-// is read is duplicated, because another reader may take the other value, if `_meta` is not absent,
-// null or an object, and if something is longer than MaxURI, MaxName or MaxClientInfo.
+// Parse parses the params of a message that jsonrpc.Parse accepted, or a copy of them. outline is
+// the message's outline; without one Parse scans the params again. The decided params become equal
+// to the sent ones.
+//
+// It fails, and leaves p zero, in three cases: a member that is read is duplicated, so that another
+// reader may use the other value; `_meta` is not absent, null or an object; something is longer
+// than MaxURI, MaxName or MaxClientInfo.
 func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outline) error {
 	*p = Params{}
 	if err := p.Sent.parse(method, raw, outline); err != nil {

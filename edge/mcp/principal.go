@@ -28,10 +28,10 @@ type Principal struct {
 	// Forwarded are the claims of the credentials that are sent to backends, by name, each a JSON
 	// value. The map is shared and must not be changed.
 	Forwarded map[string]json.RawMessage
-	// Claims are the claims that policy inspects, by name, each the JSON value that its issuer
-	// wrote, which preserves the digits of numbers. The map is shared and must not be changed.
-	// Records of calls have them, for the replica that runs a call again; those of sessions do not.
-	// nil means none.
+	// Claims are the claims that policy inspects, by name. Each is the JSON value of the issuer, so
+	// that the digits of numbers are preserved. The map is shared and must not be changed. Records
+	// of calls have them, for a replica that reruns the call; records of sessions do not. nil means
+	// none.
 	Claims map[string]json.RawMessage `json:",omitempty"`
 	// TokenID is the SHA-256 of the token's id (the claim jti), of the API key or of the client
 	// certificate, in hexadecimal. It is for records, and finds the API key. Empty means none.
@@ -88,15 +88,15 @@ func isBlank(r rune) bool {
 // controls (C0, C1 and DEL), the separators of lines and paragraphs, and those of writing
 // direction.
 func IsControl(r rune) bool {
-	if r <= unicode.MaxASCII { // Names are mostly ASCII, which has none of the tables' characters.
+	if r <= unicode.MaxASCII { // names are mostly ASCII, and the tables have no ASCII characters
 		return unicode.IsControl(r)
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// Key identifies the principal: two requests of one caller have the same key, whatever their
-// scopes. The anonymous caller's key is empty. The separators can occur neither in an issuer's URL
-// nor in a name (IsName).
+// Key identifies the principal: all requests of one caller have the same key, whatever their scopes
+// are. It is empty for an anonymous caller. The separators occur neither in an issuer's URL nor in
+// a name (IsName).
 func (p Principal) Key() string {
 	switch {
 	case p.Subject == "":

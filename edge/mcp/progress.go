@@ -1,7 +1,7 @@
 package mcp
 
-// Rising is the progress that a client was sent for one request, over all its rounds and attempts:
-// each value must exceed the last (Utilities, "Progress"). The zero value means that none was sent.
+// Rising tracks the progress that a client got for one request, over all rounds and attempts. Each
+// value must exceed the last one (Utilities, "Progress"). The zero value means that none was sent.
 // It is not safe for concurrent use.
 type Rising struct {
 	// Highest is the last value that was sent, if Sent is true.

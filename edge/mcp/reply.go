@@ -16,8 +16,8 @@ type Reply struct {
 	ToolError bool
 	// Task is the id of the task that the call became, which Result describes. Empty means none.
 	Task string
-	// Input is what the client must answer before the next round. nil means that Result is
-	// complete.
+	// Input has the requests that the client must answer before the next round. nil means that
+	// Result is complete.
 	Input *InputRequired
 
 	// message is the whole message that contains Result, if it was rendered into one; see Envelope.
@@ -30,9 +30,10 @@ type InputRequired struct {
 	Requests []InputRequest
 	// State is the backend's state, to be returned verbatim.
 	State []byte
-	// RetryAfter is when to call again if there are no Requests. 0 means soon.
+	// RetryAfter is the delay before the next round if there are no Requests. 0 means a short one.
 	RetryAfter time.Duration
-	// Repeatable means that the next round may be run again with State, whatever its tool says.
+	// Repeatable means that the next round may be repeated with State, even if its tool is not
+	// idempotent.
 	Repeatable bool
 	// AwaitWithdrawal waits until Requests need no answers any more, although the client has given
 	// none, and returns true: the call then continues without them. It returns false when ctx ends.
@@ -41,10 +42,11 @@ type InputRequired struct {
 	AwaitWithdrawal func(ctx context.Context) bool
 }
 
-// ErrUndecided means that a request is refused because the server that decides on it did not: it may be allowed later.
+// ErrUndecided means that a request is refused because the policy server made no decision. The
+// request may be allowed later.
 var ErrUndecided = errors.New("the server that decides on the request did not decide")
 
-// ErrMisfit means that the client's answers do not fit a question, however often it is asked.
+// ErrMisfit means that the client's answers do not match a question after all repetitions of it.
 var ErrMisfit = errors.New("the client gives no answer that fits the question")
 
 // Beyond returns the error that ends a call which asks in too many rounds, or nil. asked is the
@@ -56,7 +58,7 @@ func (in *InputRequired) Beyond(asked, most int) error {
 	return Errorf(KindQuota, "the call asks %q after round %d of questions, the maximum by the setting rounds", in.Requests[0].Key, asked)
 }
 
-// OwnKeys begins the keys of the requests that the edge itself makes. Those of a backend begin otherwise.
+// OwnKeys is the prefix of the keys of the edge's own requests. Keys of a backend do not have it.
 const OwnKeys = "mcpedge."
 
 // InputRequest is one request to the client, rendered under the call's revision.

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Shown returns a name that a client or a backend chose as operators are shown it: of at most most
-// bytes, with U+FFFD for each byte that is no UTF-8 and each character that IsControl. It does not
-// allocate if there is nothing to change.
+// Shown returns a name that a client or a backend chose in a form for operators: at most most
+// bytes, with U+FFFD for each byte that is not UTF-8 and each character for which IsControl is
+// true. It does not allocate if the name needs no change.
 func Shown(name string, most int) string {
 	if len(name) > most {
 		for most > 0 && !utf8.RuneStart(name[most]) {
@@ -24,7 +24,7 @@ func Shown(name string, most int) string {
 // cleaned is Shown of a name that has something to replace.
 func cleaned(name string, most int) string {
 	out := make([]byte, 0, len(name))
-	for _, r := range name { // U+FFFD for a byte that is no UTF-8
+	for _, r := range name { // a byte that is not UTF-8 becomes U+FFFD
 		if IsControl(r) {
 			r = utf8.RuneError
 		}
@@ -36,9 +36,9 @@ func cleaned(name string, most int) string {
 	return string(out)
 }
 
-// EscapeControls returns a JSON text in which the characters that IsControl are escaped, also those
-// that JSON allows in strings. New lines between values stay. It changes and returns the text
-// itself if there are none.
+// EscapeControls escapes the characters in a JSON text for which IsControl is true, including those
+// that JSON allows in strings. New lines between values stay. It does not modify json, and returns
+// it if it finds none.
 func EscapeControls(json []byte) []byte {
 	from := 0
 	for from < len(json) && json[from] < 0x7f { // JSON has no other control characters in strings
@@ -55,7 +55,7 @@ func EscapeControls(json []byte) []byte {
 			if out == nil {
 				out = append(make([]byte, 0, len(json)+64), json[:i]...)
 			}
-			out = append(out, '\\', 'u', hex[r>>12&0xf], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf]) // none is beyond U+FFFF
+			out = append(out, '\\', 'u', hex[r>>12&0xf], hex[r>>8&0xf], hex[r>>4&0xf], hex[r&0xf]) // IsControl is false beyond U+FFFF
 		} else if out != nil {
 			out = append(out, json[i:i+size]...)
 		}

@@ -9,9 +9,9 @@ import (
 // progress that rises within the round and with logs at or above the call's level. The era ensures
 // that progress rises over the rounds of a request: see Rising.
 type Sink interface {
-	// Emit passes the event on. An error means that there is no longer a receiver (the client has
-	// left in the modern era, or the call was taken over): dispatch then cancels the backend's
-	// call.
+	// Emit passes the event on. An error means that there is no receiver any more: the client has
+	// disconnected in the stateless era, or another replica has taken over the call. dispatch then
+	// cancels the backend's call.
 	Emit(ctx context.Context, ev Event) error
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TaskSupport is whether a call of a tool may become a task. The zero value means that it may not.
+// TaskSupport says whether a call of a tool may become a task. The zero value means that it may
+// not.
 type TaskSupport struct {
 	// Optional allows tasks for clients that support them. Required needs them: other clients are
 	// refused. At most one is set.
@@ -13,7 +14,7 @@ type TaskSupport struct {
 	// AtOnce makes the task before the backend is called, if the client does not choose; else it is
 	// made when the backend requests it (Deferrer), or the call has run for a while.
 	AtOnce bool
-	// Poll is how often a client should poll the task. 0 lets the edge choose.
+	// Poll is the interval at which a client should poll the task. 0 lets the edge choose.
 	Poll time.Duration
 }
 

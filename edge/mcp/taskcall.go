@@ -12,8 +12,8 @@ type TaskCall struct {
 	// Arguments reads the stored arguments; nil means none. It is called at most once, and only if
 	// the decision depends on them.
 	Arguments func() (json.RawMessage, error)
-	// Ask is called before the policy server is asked, if its answer is not cached. Its error
-	// becomes the decision. nil allows every question.
+	// Ask is called before an RPC to the policy server, unless its answer is cached. An error
+	// replaces the decision. nil permits every RPC.
 	Ask func() error
 	// Creator means that the request is one that the creator of the task may always make. It is
 	// recorded, but not decided.

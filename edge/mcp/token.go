@@ -22,10 +22,11 @@ func NewToken(text string) Token {
 	return Token{&text}
 }
 
-// IsZero reports whether there is no token.
+// IsZero reports whether the token is absent.
 func (t Token) IsZero() bool { return t.text == nil }
 
-// Reveal returns the token itself, to be sent to its issuer only; empty if there is none.
+// Reveal returns the text of the token, which must be sent to its issuer only. It is empty if the
+// token is absent.
 func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
@@ -36,14 +37,14 @@ func (t Token) Reveal() string {
 // String implements fmt.Stringer without showing the token.
 func (t Token) String() string { return "[token]" }
 
-// ErrNoToken means that the token of a call is no longer available: the replica that had it was
-// lost, and it is not stored.
+// ErrNoToken means that the token of a call is no longer available, because the replica that had it
+// was lost and tokens are not stored.
 var ErrNoToken = errors.New("the access token of the call is not known any more")
 
 type tokenKey struct{}
 
-// WithToken returns ctx with the token of the request that is served with it; ctx itself if there
-// is none.
+// WithToken returns ctx with the token of the request. It returns ctx itself if the token is
+// absent.
 func WithToken(ctx context.Context, t Token) context.Context {
 	if t.IsZero() {
 		return ctx

@@ -18,8 +18,9 @@ const (
 	ToolReadResource = "read_resource"
 )
 
-// Wrapped is the client's own request if it made another one through a tool of the edge: tools/call of Tool. The call and its other params
-// are those of the request that the arguments describe, as if the client had made it directly.
+// Wrapped is the client's own request if it made another one through a tool of the edge: tools/call
+// of Tool. The other fields of the call are those of the request that the arguments describe, as if
+// the client had made that directly.
 type Wrapped struct {
 	// Tool is the tool of the edge, one that Wraps.
 	Tool string
@@ -33,8 +34,9 @@ var unwrappers = map[string]func(*Call) error{ToolCall: (*Call).unwrapTool, Tool
 // Wraps reports whether calls of a tool of the edge are unwrapped.
 func Wraps(tool string) bool { return unwrappers[tool] != nil }
 
-// Unwrap changes a call of a tool that Wraps to the request that its arguments describe, also in Params.Sent, whose text is copied. It
-// fails, and changes nothing, if they describe none. The caller has checked that no member is repeated.
+// Unwrap replaces a call of a tool that wraps requests by the request that its arguments describe,
+// and also replaces Params.Sent, whose text is copied. It fails, and changes nothing, if they
+// describe no request. The caller must have checked that no member is duplicated.
 func (c *Call) Unwrap() error { return unwrappers[c.Params.Target](c) }
 
 // unwrapTool unwraps a call of ToolCall, whose arguments have a name and perhaps arguments.
@@ -94,8 +96,9 @@ func (p *Params) unwrap(raw json.RawMessage, target string, arguments json.RawMe
 	p.Target, p.Arguments = target, arguments
 }
 
-// members returns the members of the arguments of a tool of the edge by their names, nil for one that is absent. It fails if the
-// arguments are no object, which is what the tool takes, or have other members; advice is for these.
+// members returns the named members of the arguments of a tool of the edge; nil for an absent one.
+// It fails if the arguments are not an object, or have other members. what names the tool in the
+// error, and advice is for other members.
 func (p *Params) members(what, advice string, names ...string) ([]json.RawMessage, error) {
 	if jsonrpc.TypeOf(p.Arguments) != jsonrpc.Object {
 		return nil, Errorf(KindInvalidParams, "%s takes an object %s", p.Target, what)
@@ -112,7 +115,7 @@ func (p *Params) members(what, advice string, names ...string) ([]json.RawMessag
 	})
 }
 
-// without returns a copy of an object without the members with some names. The object was parsed before.
+// without returns a copy of an object without the named members. The object must be valid.
 func without(object json.RawMessage, names ...string) json.RawMessage {
 	out := append(make([]byte, 0, len(object)), '{')
 	_ = jsonrpc.Members(object, func(key string, value json.RawMessage) error {
@@ -135,7 +138,8 @@ func (p *Params) Via() string {
 	return ""
 }
 
-// Bound returns the method, the name and the arguments of the client's own request, to which a state is bound.
+// Bound returns the method, the name and the arguments of the client's own request, to which a
+// state is bound.
 func (c *Call) Bound() (method Method, name string, arguments json.RawMessage) {
 	if w := c.Params.Wrapped; w != nil {
 		return MethodToolsCall, w.Tool, w.Arguments
@@ -143,8 +147,9 @@ func (c *Call) Bound() (method Method, name string, arguments json.RawMessage) {
 	return c.Method, c.Params.Sent.Target, c.Params.Sent.Arguments
 }
 
-// Tool returns the name of the tool by which a call is charged: the canonical one in tools/call, or the tool of the edge through which
-// another request was made. called is false for any other request, which is not charged.
+// Tool returns the name of the tool for which a call is charged: the canonical name in tools/call,
+// or the tool of the edge through which another request was made. called is false for other
+// requests, which are not charged.
 func (c *Call) Tool() (name string, called bool) {
 	if c.Method == MethodToolsCall {
 		return c.Params.Target, true
