@@ -16,23 +16,25 @@ import (
 
 // Approve is an approval that another person must give before a call of a tool runs that Rules allow.
 type Approve struct {
-	// Name identifies it in metrics, errors and explanations. It is unique among rules, confirmations and approvals, and not empty.
+	// Name identifies the approval in metrics, errors and explanations. It is not empty, and unique
+	// among rules, confirmations and approvals.
 	Name string
-	// When is a CEL expression of type bool, about the call and its requester. It has the variables of a confirmation.
+	// When is a CEL expression of type bool, about the call and its requester. It has the variables
+	// of a confirmation.
 	When string
 	// Message is shown to approvers. Its form is that of Confirm.Message.
 	Message string
-	// Approvers is a CEL expression of type bool with the same variables, of which those of the principal are the approver's. Empty means
-	// that everybody approves who may decide on approvals at all.
+	// Approvers is a CEL expression of type bool with the same variables, except that the principal
+	// is the approver. Empty permits every person who may decide on approvals.
 	Approvers string
-	// Expires is for how long the call waits. 0 means DefaultExpires.
+	// Expires is the time for which the call waits. 0 means DefaultExpires.
 	Expires time.Duration
 	// Mode is Enforce or Audit. Empty means Enforce.
 	Mode Mode `json:",omitempty"`
 }
 
 const (
-	// DefaultExpires is for how long a call waits for its approval.
+	// DefaultExpires is the time for which a call waits for its approval by default.
 	DefaultExpires = time.Hour
 
 	maxExpires  = 24 * time.Hour
@@ -45,14 +47,14 @@ const (
 	KindApproval     = "approval"
 )
 
-// approval is what an obligation has that another person approves.
+// approval has the fields of an obligation that another person must approve.
 type approval struct {
-	// approvers has no program if everybody approves who may decide.
+	// approvers has no program if every person who may decide on approvals is an approver.
 	approvers condition
 	expires   time.Duration
 	// backends are those to which it applies. nil means all.
 	backends []string
-	// anybody evaluates the condition with an unknown caller and set, and unknown arguments.
+	// anybody evaluates the condition for an unknown caller and set, and unknown arguments.
 	anybody cel.Program
 }
 
@@ -67,11 +69,12 @@ func (c *confirm) Kind() string {
 	return KindConfirmation
 }
 
-// Expires returns for how long a call waits for the approval.
+// Expires returns the time for which a call waits for the approval.
 func (c *confirm) Expires() time.Duration { return c.approval.expires }
 
-// Approves reports whether a principal is among the approvers of a call for t with arguments. The obligation is an approval. An error means
-// that this cannot be evaluated, and that the principal is not.
+// Approves reports whether a principal is an approver of a call for t with arguments. The
+// obligation must be an approval. An error means that this cannot be evaluated, and that the
+// principal is not an approver.
 func (c *confirm) Approves(who *mcp.Principal, t *Target, args map[string]any) (bool, error) {
 	if c.approval.approvers.program == nil {
 		return true, nil
@@ -110,7 +113,8 @@ func (p *Policy) KindOf(name string) string {
 	return KindConfirmation
 }
 
-// Awaits reports whether calls of a tool may have to wait for an approval, depending on caller, set and arguments, and whether they always do.
+// Awaits reports whether calls of a tool may have to wait for an approval, depending on caller, set
+// and arguments, and whether all of them do.
 func (p *Policy) Awaits(t *Target) (may, always bool) {
 	for i := range p.confirms.all {
 		c := &p.confirms.all[i]
@@ -188,7 +192,8 @@ func (a *approves) named(i int) Approve {
 	return one
 }
 
-// compile compiles an approval, in audit mode with the uses of trials. The error has the key of what is wrong.
+// compile compiles an approval. used records the variables that it inspects; for one in audit mode
+// it is that of trials. The error names the invalid key.
 func (a *approves) compile(env *cel.Env, i int, used *uses) (c confirm, _ error) {
 	one := a.named(i)
 	c = confirm{Confirm: Confirm{Name: one.Name, When: one.When, Message: one.Message, Mode: one.Mode}, approval: &approval{expires: one.Expires}}

@@ -35,8 +35,9 @@ func CallerVariables(when string) []string {
 	return out
 }
 
-// ClaimsOf returns the sorted names of the claims that a condition inspects. all reports that it inspects
-// claims whose names are not constant. For a condition that does not compile both are empty.
+// ClaimsOf returns the sorted names of the claims that a condition inspects. all is true if it
+// inspects claims whose names are not constant. For a condition that does not compile, it returns
+// nil and false.
 func ClaimsOf(when string) (names []string, all bool) {
 	env, err := newEnv(maps.Keys(variables))
 	if err != nil {

@@ -23,8 +23,8 @@ func CompileCallerCondition(text string) (*CallerCondition, error) {
 	return compileCaller(text, check)
 }
 
-// CompileOwnedCondition is CompileCallerCondition for a condition of an owner: it fails for one whose estimated
-// cost is above MaxRuleCost, and MaxDecisionCost bounds its evaluation.
+// CompileOwnedCondition is CompileCallerCondition for an owner's condition. It fails if the
+// estimated cost exceeds MaxRuleCost. MaxDecisionCost bounds the evaluation.
 func CompileOwnedCondition(text string) (*CallerCondition, error) {
 	return compileCaller(text, checkBounded)
 }

@@ -31,12 +31,13 @@ func matchCost(n, size uint64) uint64 { return 1 + n*(size+1)/stepsPerUnit }
 // inZone reports whether a call of a function with n arguments reads a time zone.
 func inZone(function string, n int) bool { return n == 2 && strings.HasPrefix(function, "get") }
 
-// actual counts what calls in an expression of an owner cost by the sizes of their arguments. It maps its regular
-// expressions to their numbers of instructions. It implements interpreter.ActualCostEstimator.
+// actual measures the cost of calls in an owner's expression by the sizes of their arguments. It
+// maps the expression's regular expressions to their numbers of instructions. It implements
+// interpreter.ActualCostEstimator.
 type actual map[string]uint64
 
-// CallCost implements interpreter.ActualCostEstimator. It ignores the overload, which is not known for
-// arguments whose type is dyn.
+// CallCost implements interpreter.ActualCostEstimator. It ignores the overload, which is unknown
+// for arguments of type dyn.
 func (a actual) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	cost := a.cost(function, args)
 	return &cost
@@ -112,8 +113,8 @@ func weight(v ref.Val, most uint64) uint64 {
 	return total
 }
 
-// charged is exactly, with an error in place of a comparison or a match that costs more than MaxDecisionCost by
-// itself: costs are counted after a call.
+// charged is exactly, but a comparison or a match whose own cost exceeds MaxDecisionCost returns an
+// error, because CEL counts costs only after a call.
 func charged(checked *ast.AST, costs actual) interpreter.InterpretableDecoratorV2 {
 	exact := exactly(checked)
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {

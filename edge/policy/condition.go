@@ -214,7 +214,7 @@ func costly(checked *ast.AST) bool {
 	})) > 0
 }
 
-// add adds what an expression inspects, and reports whether it inspects the arguments or the
+// add records what an expression inspects. It reports whether that includes the arguments or the
 // variables of a template.
 func (u *uses) add(checked *ast.AST) (arguments bool) {
 	root := ast.NavigateAST(checked)

@@ -18,13 +18,17 @@ import (
 
 // Confirm is a confirmation that the user must give before a call of a tool runs that Rules allow.
 type Confirm struct {
-	// Name identifies it in metrics, errors and explanations. It is unique among rules, confirmations and approvals, and not empty.
+	// Name identifies the confirmation in metrics, errors and explanations. It is not empty, and
+	// unique among rules, confirmations and approvals.
 	Name string
-	// When is a CEL expression of type bool. It has the variables of rules but those of resources and prompts.
+	// When is a CEL expression of type bool. It has the variables of rules, except for those of
+	// resources and prompts.
 	When string
-	// Message is part of the question. {arguments.NAME} stands for an argument, {arguments.NAME.MEMBER} for a member of one.
+	// Message is part of the question. {arguments.NAME} is replaced by an argument,
+	// {arguments.NAME.MEMBER} by a member of one.
 	Message string
-	// Remember is for how long the caller is not asked again for the same tool. 0 asks for each call.
+	// Remember is the time for which a confirmation also applies to the caller's later calls of the
+	// same tool. 0 asks for each call.
 	Remember time.Duration
 	// Mode is Enforce or Audit. Empty means Enforce.
 	Mode Mode `json:",omitempty"`
@@ -43,7 +47,8 @@ type Obligation struct {
 	Open bool
 }
 
-// confirm is a compiled Confirm or, with approval, a compiled Approve, whose other settings Confirm has.
+// confirm is a compiled Confirm. If approval is set, it is a compiled Approve, whose common fields
+// are in Confirm.
 type confirm struct {
 	Confirm
 	approval *approval
@@ -75,7 +80,8 @@ func confirmEnv() (*cel.Env, error) {
 	return newEnv(maps.Keys(names))
 }
 
-// compileConfirms compiles the confirmations and approvals of settings. first is the index of the first in the counts.
+// compileConfirms compiles the confirmations and approvals of settings. first is the index of the
+// first one in the counts.
 func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) {
 	out.uses.variables = map[string]bool{}
 	approvals := s.allApproves()
@@ -129,7 +135,8 @@ func flat(err error) []error {
 	return []error{err}
 }
 
-// compile compiles a confirmation. The error has the key of what is wrong.
+// compile compiles a confirmation. used records the variables that it inspects. The error names the
+// invalid key.
 func (c *Confirm) compile(env *cel.Env, used *uses) (out confirm, _ error) {
 	var errs []error
 	wrong := func(key string, err error) {
@@ -167,7 +174,8 @@ func notName(kind, name string) string {
 	return ""
 }
 
-// invalidConfirms returns the errors of confirmations and approvals, without those of their conditions and messages.
+// invalidConfirms returns the errors of confirmations and approvals, except for those of their
+// conditions and messages.
 func (s *Settings) invalidConfirms() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -238,8 +246,8 @@ func parseMessage(text string) (out []piece, _ error) {
 	}
 }
 
-// Declared returns the confirmation that a service requires of its tool, under a name for errors and the audit.
-// The message is shown as it is.
+// Declared returns the confirmation that a service requires of its tool. The name is for errors and
+// the audit. The message is shown unchanged.
 func Declared(name, message string) Obligation {
 	c := &confirm{Confirm: Confirm{Name: name, Message: message}, message: []piece{{text: message}}}
 	sum := sha256.Sum256([]byte("declared\x00" + name + "\x00" + message))
@@ -247,7 +255,7 @@ func Declared(name, message string) Obligation {
 	return Obligation{confirm: c}
 }
 
-// Text returns the message of a confirmation, in which value gives the text for the argument at a path.
+// Text returns the message of a confirmation. value returns the text for the argument at a path.
 func (o *Obligation) Text(value func(path []string) string) string {
 	var b strings.Builder
 	for _, p := range o.message {
@@ -262,9 +270,10 @@ func (o *Obligation) Text(value func(path []string) string) string {
 // Obliges reports whether there are confirmations or approvals.
 func (p *Policy) Obliges() bool { return len(p.confirms.all) > 0 }
 
-// Obligations returns the confirmations and approvals that a call of a tool requires if it is allowed. If args is nil, the
-// arguments are unknown and those that depend on them are open. If a condition cannot be evaluated, failed is
-// the decision that denies the call. The error is the error of args.
+// Obligations returns the confirmations and approvals that an allowed call of a tool requires. If
+// args is nil, the arguments are unknown, and obligations that depend on them are open. If a
+// condition cannot be evaluated, failed is the decision that denies the call. The error is the
+// error of args.
 func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out []Obligation, failed *Decision, _ error) {
 	if t.Kind != Tool || len(p.confirms.all) == 0 {
 		return nil, nil, nil
@@ -294,8 +303,8 @@ func (p *Policy) Obligations(who *mcp.Principal, t *Target, args Arguments) (out
 	return out, nil, nil
 }
 
-// Unconfirmed counts that a call was refused because it was not confirmed or approved, or because the condition of a confirmation or an
-// approval could not be evaluated.
+// Unconfirmed counts a refused call: it was not confirmed or approved, or, if failed is true, the
+// condition of the confirmation or approval could not be evaluated.
 func (p *Policy) Unconfirmed(rule string, failed bool) {
 	for i := range p.confirms.all {
 		if c := &p.confirms.all[i]; c.Name == rule {

@@ -17,14 +17,15 @@ import (
 const (
 	// MaxText bounds the text of an expression, in bytes.
 	MaxText = 4 << 10
-	// MaxPattern bounds a regular expression, in bytes, and maxInstructions what it is compiled to.
+	// MaxPattern bounds the length of a regular expression, in bytes, and maxInstructions its
+	// compiled size.
 	MaxPattern, maxInstructions = 256, 1000
 	// MaxRuleCost bounds the estimated cost of one expression.
 	MaxRuleCost = 20_000
 	// MaxOwnerCost bounds the estimated costs of all expressions of an owner together.
 	MaxOwnerCost = 100_000
-	// MaxDecisionCost bounds what the conditions of an owner cost for one decision. Beyond it the
-	// decision is an error.
+	// MaxDecisionCost bounds the cost of an owner's conditions in one decision. A decision beyond it
+	// is an error.
 	MaxDecisionCost = 20_000
 )
 
@@ -35,8 +36,9 @@ const (
 	assumedList = 64
 )
 
-// EstimatedCost returns the estimated cost of a condition of an owner, or of a value of the catalog, for texts of
-// 256 characters, and lists and maps of 64 elements. The error is that of an invalid expression.
+// EstimatedCost returns the estimated cost of an owner's condition, or of a value of the catalog,
+// for texts of 256 characters and lists and maps of 64 elements. It returns an error for an invalid
+// expression.
 func EstimatedCost(text string) (uint64, error) {
 	env, err := ruleEnv()
 	if err != nil {
@@ -46,8 +48,8 @@ func EstimatedCost(text string) (uint64, error) {
 	return cost, err
 }
 
-// checkOwned parses and type-checks an expression of an owner, and returns its estimated cost. It compiles no
-// program and no large regular expression.
+// checkOwned parses and type-checks an owner's expression, and returns its estimated cost. It
+// compiles no program and no large regular expression.
 func checkOwned(env *cel.Env, text string) (_ *cel.Ast, cost uint64, _ error) {
 	if len(text) > MaxText {
 		return nil, 0, fmt.Errorf("it has %d bytes, and at most %d are allowed: write several conditions", len(text), MaxText)
@@ -73,7 +75,7 @@ func ownedOptions(checked *cel.Ast) []cel.ProgramOption {
 	return []cel.ProgramOption{cel.CustomDecoratorV2(charged(checked.NativeRep(), costs)), cel.CostTracking(costs), cel.CostLimit(MaxDecisionCost)}
 }
 
-// checkBounded is checkOwned with an error for an expression with an estimated cost above MaxRuleCost.
+// checkBounded is checkOwned, but returns an error if the estimated cost exceeds MaxRuleCost.
 func checkBounded(env *cel.Env, text string) (*cel.Ast, []cel.ProgramOption, error) {
 	checked, cost, err := checkOwned(env, text)
 	switch {
@@ -145,8 +147,8 @@ func instructions(pattern string) (uint64, error) {
 	return uint64(n), nil //nolint:gosec // It is not negative.
 }
 
-// least returns a number of instructions that a regular expression has at least, with its repetitions. It is not
-// exact above maxInstructions.
+// least returns a lower bound of a regular expression's instructions, including its repetitions. It
+// is not exact above maxInstructions.
 func least(re *syntax.Regexp) int {
 	n := 0
 	for _, sub := range re.Sub {
@@ -175,8 +177,9 @@ func (assumed) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: assumedText}
 }
 
-// EstimateCallCost implements checker.CostEstimator. Matching a shorter text is estimated as for assumedText,
-// since the regular expression takes memory, too.
+// EstimateCallCost implements checker.CostEstimator. A match of a text that is shorter than
+// assumedText is estimated like one of assumedText, because the regular expression itself uses
+// memory.
 func (assumed) EstimateCallCost(function, _ string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	all := args
 	if target != nil {
@@ -206,8 +209,9 @@ func (assumed) EstimateCallCost(function, _ string, target *checker.AstNode, arg
 // errCost says that the conditions of an owner have cost too much.
 var errCost = errors.New("the conditions of its owner cost too much for this request")
 
-// failed returns the error of a decision that ends at a rule of a Restriction, with the place of the rule: err, or
-// errCost if spent, the cost of the decision until then, exceeds MaxDecisionCost.
+// failed returns the error of a decision that ends at a rule of a Restriction, with the rule's
+// place. It wraps errCost if spent, the cost of the decision, exceeds MaxDecisionCost, and err
+// otherwise.
 func (r *rule) failed(spent uint64, err error) error {
 	if spent > MaxDecisionCost && !errors.Is(err, errCost) {
 		err = fmt.Errorf("%w: %d, and at most %d is allowed: make this one or those before it simpler", errCost, spent, MaxDecisionCost)

@@ -13,9 +13,10 @@ import (
 
 // DecodeObject decodes a JSON object for Arguments. Strings, booleans, null, arrays and objects are
 // decoded as by encoding/json. Numbers keep their value: those that a double represents exactly are
-// float64; others are int64, uint64, or of a type that CEL compares exactly. It returns an error
-// for invalid JSON, for a number that is too long to compare, and for an object with duplicate
-// members, of which a backend may read the other one. null gives nil.
+// float64; others are int64, uint64, or of a type that CEL compares exactly.
+//
+// It returns nil for null. It returns an error for invalid JSON, for a number that is too long to
+// compare, and for an object with duplicate members, because a backend may read the other one.
 func DecodeObject(raw []byte) (map[string]any, error) {
 	v, err := decode(raw)
 	if err != nil || v == nil {

@@ -26,11 +26,11 @@ type Policy struct {
 	decided cache
 	// restrictions apply to what rules allow.
 	restrictions restrictions
-	// confirms are the confirmations and approvals that are required of calls of tools that all of the above allow.
+	// confirms are the confirmations and approvals for calls of tools that all of the above allow.
 	confirms confirms
 	trials   trials
-	// denied and failed count refusals and evaluation errors by rule: those of rules, RuleDefault,
-	// RuleScopes, those of restrictions, confirmations and approvals.
+	// denied and failed count refusals and evaluation errors by rule. The rules include RuleDefault,
+	// RuleScopes, and those of restrictions, confirmations and approvals.
 	denied, failed []atomic.Int64
 	id             [8]byte
 }
@@ -108,8 +108,9 @@ const ownNames = 2
 // ruleEnv returns the CEL environment of conditions.
 func ruleEnv() (*cel.Env, error) { return newEnv(maps.Keys(variables)) }
 
-// Claims returns the names of the claims that rules, confirmations and approvals inspect, besides the other attributes of a
-// principal. all reports that one inspects claims whose names are not constant.
+// Claims returns the names of the claims that rules, confirmations and approvals inspect, in
+// addition to the other attributes of a principal. all is true if one inspects claims whose names
+// are not constant.
 func (p *Policy) Claims() (names []string, all bool) {
 	names = slices.Concat(p.uses.claims, p.confirms.uses.claims, p.trials.uses.claims)
 	slices.Sort(names)
@@ -157,8 +158,8 @@ type Decision struct {
 	// at is the index of the rule in the counts, and from that of the rule from which an open decision is
 	// evaluated again once the arguments are known.
 	at, from int
-	// hiddenBy, of an open decision, is the index of the rule that hides the target if no rule that
-	// inspects arguments applies and none of these allows, or -1 if there is none.
+	// hiddenBy, in an open decision, is the index of the rule that hides the target unless a rule
+	// that inspects arguments applies. It is -1 if there is none, or if one of the latter allows.
 	hiddenBy int
 	// listed reports whether the operation is allowed, or requires a step-up only, for some values
 	// of unknown arguments.
@@ -186,10 +187,11 @@ func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision
 }
 
 // Explain evaluates the policy as Decide does, without counting. If args is nil, the arguments are
-// unknown and the decision may be open. A URI or a template is allowed only if each of its forms
-// is, see uris.Forms, with the variables of each template that matches, because a backend may read
-// it as any of them. A listed URI may lack parts of which only the default refuses the rest, see
-// Target.IsListed.
+// unknown and the decision may be open.
+//
+// A URI or a template is allowed only if each of its forms is (see uris.Forms), with the variables
+// of each matching template, because a backend may read it as any of them. A listed URI may lack
+// parts for which only the default refuses: see Target.IsListed.
 func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	if t.Vars != nil {
 		once := *t
@@ -216,7 +218,7 @@ func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 	return d, nil
 }
 
-// templates returns how many sets of template variables must be evaluated, at least 1.
+// templates returns the number of sets of template variables to evaluate, at least 1.
 func (p *Policy) templates(t *Target) int {
 	if t.Kind != Resource || t.Vars == nil || !p.uses.variables[varVars] {
 		return 1
@@ -326,8 +328,8 @@ func (p *Policy) conclude(v *values, d Decision, open *Decision, possible bool) 
 	return d
 }
 
-// withOpen returns open if it is not nil, else d. hides reports that d hides the target if no open
-// rule applies, and lacks are the scopes that the caller lacks for what is allowed.
+// withOpen returns open if it is not nil, and d otherwise. hides means that d hides the target if
+// no open rule applies. lacks are the scopes that the caller lacks for allowed requests.
 func withOpen(d Decision, open *Decision, hides bool, lacks []string) Decision {
 	if open == nil {
 		return d
@@ -344,8 +346,9 @@ func withOpen(d Decision, open *Decision, hides bool, lacks []string) Decision {
 // NeedsScopes reports whether an operation requires scopes.
 func (p *Policy) NeedsScopes() bool { return len(p.needs)+len(p.restrictions.needs) > 0 }
 
-// Denied calls fn with the number of operations that each rule has refused so far, and how many of
-// these had an evaluation error. The rules include RuleDefault, RuleScopes, confirmations and approvals.
+// Denied calls fn for each rule with the number of operations that it has refused, and how many of
+// these had an evaluation error. The rules include RuleDefault, RuleScopes, confirmations and
+// approvals.
 func (p *Policy) Denied(fn func(rule string, denied, failed int64)) {
 	for i := range p.denied {
 		fn(p.name(i), p.denied[i].Load(), p.failed[i].Load())

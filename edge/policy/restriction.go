@@ -10,8 +10,8 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// Restriction has rules, scopes and approvals that only take away. They apply to what Settings.Rules allow, and
-// to the targets of Backends alone, whatever the conditions inspect.
+// Restriction has rules, scopes and approvals that can only restrict. They apply to requests that
+// Settings.Rules allow, and only to targets of Backends.
 type Restriction struct {
 	// Owner qualifies the names of the rules in decisions, as in "crm/no-deletes". It is unique and not
 	// empty.
@@ -24,7 +24,7 @@ type Restriction struct {
 	Places []string `json:"-"`
 	// Scopes are required in addition to Settings.Scopes. The first element that applies decides.
 	Scopes []Scopes
-	// Approve are what another person must approve in addition to Settings.Approve.
+	// Approve are the approvals that are required in addition to Settings.Approve.
 	Approve []Approve `json:",omitempty"`
 }
 
@@ -91,7 +91,8 @@ func (r *Restriction) place(i int) string {
 	return ""
 }
 
-// compile returns the compiled rules, with their qualified names, and those in audit mode, which are before the rule with an index.
+// compile returns the compiled rules with their qualified names, and the rules in audit mode, each
+// with the index of the next rule in force.
 func (r *Restriction) compile(env *cel.Env, u, tried *uses) (out []rule, trials []trial, _ error) {
 	var errs []error
 	for i, one := range r.Rules {
@@ -151,9 +152,9 @@ func (r *restrictions) add(s *Restriction, env *cel.Env, u *uses, x *trials) err
 	return nil
 }
 
-// restrict evaluates the rules of the restrictions for what the policy may allow. refused is the
-// decision of the first rule that holds whatever the arguments are. open is that of the first rule
-// before it that depends on unknown arguments. nil means that there is none.
+// restrict evaluates the rules of the restrictions for a request that the policy may allow. refused
+// is the decision of the first rule that holds for all arguments. open is the decision of the first
+// rule before it that depends on unknown arguments. nil means that there is none.
 func (p *Policy) restrict(v *values) (refused, open *Decision) {
 	var spent uint64
 	for _, i := range p.restrictions.of[v.target.Backend] {

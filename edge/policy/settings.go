@@ -27,9 +27,10 @@ type Settings struct {
 	Lists Lists
 	// Restrictions apply to what Rules allow.
 	Restrictions []Restriction `json:",omitempty"`
-	// Confirm are what the user must confirm of what all of the above allow. All whose conditions are true apply.
+	// Confirm are the confirmations for calls that all of the above allow. Each one whose condition
+	// is true applies.
 	Confirm []Confirm `json:",omitempty"`
-	// Approve are what another person must approve of it. All whose conditions are true apply.
+	// Approve are the approvals for these calls. Each one whose condition is true applies.
 	Approve []Approve `json:",omitempty"`
 }
 
@@ -66,7 +67,7 @@ const (
 	Hide Effect = "hide"
 	// Deny refuses the operation and removes its target from lists.
 	Deny Effect = "deny"
-	// StepUp refuses the operation until the caller has more scopes. Rules cannot have it.
+	// StepUp refuses the operation until the caller has more scopes. Rules cannot use it.
 	StepUp Effect = "step-up"
 )
 
@@ -75,9 +76,9 @@ type Lists string
 
 // Values of Lists.
 const (
-	// Obtainable lists what the caller may use, possibly after a step-up.
+	// Obtainable lists the objects that the caller may use, possibly after a step-up.
 	Obtainable Lists = "obtainable"
-	// Allowed lists what the caller may use with the present scopes.
+	// Allowed lists the objects that the caller may use with the present scopes.
 	Allowed Lists = "allowed"
 )
 

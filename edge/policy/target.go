@@ -41,16 +41,16 @@ type Target struct {
 	// the backend gets them, without duplicates; beyond MaxReadings it may be incomplete. nil and
 	// an empty result mean none. It is called only if conditions inspect the variables.
 	Vars func() []map[string]string
-	// Hints of a tool. The zero value stands for a tool without annotations, for which Destructive
-	// and OpenWorld are true, see [Hints].
+	// Hints of a tool. The zero value stands for a tool without annotations, whose Destructive and
+	// OpenWorld are true: see [Hints].
 	Hints Hints
 
 	// reading is the index of the evaluated variables in the result of Vars.
 	reading int
 }
 
-// MaxReadings bounds the different sets of variables for one URI, each of which is evaluated. A URI
-// with more is denied.
+// MaxReadings bounds the distinct sets of variables that are evaluated for one URI. A URI with more
+// is denied.
 const MaxReadings = 16
 
 // variables returns the evaluated variables of a resource, never nil.

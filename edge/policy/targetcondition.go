@@ -6,7 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// TargetCondition is a CEL expression that is true for some requests. It has the variables of rules. Safe for concurrent use.
+// TargetCondition is a CEL expression that selects requests. It has the variables of rules. Safe
+// for concurrent use.
 type TargetCondition struct {
 	when condition
 	uses uses
@@ -27,8 +28,9 @@ func CompileTargetCondition(text string) (*TargetCondition, error) {
 // reports that it inspects claims whose names are not constant.
 func (c *TargetCondition) Claims() (names []string, all bool) { return c.uses.claims, c.uses.allClaims }
 
-// Holds reports whether the condition is true for a request for t, in any of the forms that a backend may read t as. args is
-// called if the condition inspects the arguments. An error means that this is unknown: of args, or of the evaluation.
+// Holds reports whether the condition is true for a request for t. A URI satisfies it if one of its
+// forms does, because a backend may read any of them. Holds calls args if the condition inspects
+// the arguments. An error, of args or of the evaluation, means that the result is unknown.
 func (c *TargetCondition) Holds(who *mcp.Principal, t *Target, args Arguments) (bool, error) {
 	v := values{known: true}
 	if c.uses.variables[varArguments] || t.Kind == Template && c.uses.variables[varVars] {

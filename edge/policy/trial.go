@@ -8,14 +8,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Mode is whether a rule, confirmation or approval is in force.
+// Mode says whether a rule, confirmation or approval is in force.
 type Mode string
 
 // Modes.
 const (
 	// Enforce puts it in force. So does the empty Mode.
 	Enforce Mode = "enforce"
-	// Audit decides nothing: what it would have done is a trial, see Policy.Trials.
+	// Audit decides nothing. Its effect would be a trial: see Policy.Trials.
 	Audit Mode = "audit"
 )
 
@@ -25,13 +25,15 @@ func (m Mode) wrong() bool { return m != "" && m != Enforce && m != Audit }
 // trial is a compiled rule in audit mode.
 type trial struct {
 	rule
-	// before is the index of the first rule after it that is in force, of those of Restrictions if it is one of these.
+	// before is the index of the next rule in force, among those of Restrictions if the rule is one
+	// of these.
 	before int
 	// backends are those of a rule of a Restriction; nil means another rule.
 	backends []string
 }
 
-// trials are the rules, confirmations and approvals in audit mode. They are no part of decisions, lists and entitlements. The zero value has none.
+// trials has the rules, confirmations and approvals in audit mode. They do not affect decisions,
+// lists and entitlements. The zero value has none.
 type trials struct {
 	rules    []trial
 	confirms []confirm
@@ -48,8 +50,9 @@ func (x *trials) add(env *cel.Env, r *Rule, before int) error {
 // Tries reports whether Trials may return any.
 func (p *Policy) Tries() bool { return len(p.trials.rules)+len(p.trials.confirms) > 0 }
 
-// Trials returns what each rule, confirmation and approval in audit mode would have done otherwise with an operation about which d is the decision,
-// if it alone were in force. With nil args, and with arguments that cannot be read, it omits those that depend on arguments.
+// Trials returns the effects that rules, confirmations and approvals in audit mode would have had
+// on an operation, each as if it alone were in force. d is the decision on the operation. Effects
+// that equal d are omitted. If args is nil or fails, those that depend on arguments are omitted.
 func (p *Policy) Trials(who *mcp.Principal, t *Target, args Arguments, d *Decision) (out []mcp.Trial) {
 	v := &values{who: who, target: t}
 	if args != nil {
@@ -91,7 +94,8 @@ func (p *Policy) Trials(who *mcp.Principal, t *Target, args Arguments, d *Decisi
 	return out
 }
 
-// applies reports whether the condition of a rule in audit mode is true for a target, or for one of the other forms of a URI.
+// applies reports whether the condition of a rule in audit mode is true for a target, or for
+// another form of its URI.
 func (p *Policy) applies(v *values, r *rule) (bool, error) {
 	truth, cost, err := r.when.cost(v)
 	if err != nil || truth == isTrue || v.target.Kind == Tool || v.target.Kind == Prompt {

@@ -40,8 +40,8 @@ type Value struct {
 // claims whose names are not constant.
 func CompileValue(text string) (*Value, error) { return compileValue(text, check) }
 
-// CompileOwnedValue is CompileValue for a value of the catalog, which may be an owner's: it fails for one whose
-// estimated cost is above MaxRuleCost, and MaxDecisionCost bounds its evaluation.
+// CompileOwnedValue is CompileValue for a value of the catalog, which may be an owner's. It fails
+// if the estimated cost exceeds MaxRuleCost. MaxDecisionCost bounds the evaluation.
 func CompileOwnedValue(text string) (*Value, error) { return compileValue(text, checkBounded) }
 
 func compileValue(text string, check checking) (*Value, error) {
@@ -111,8 +111,8 @@ func (v *Value) Of(who *mcp.Principal) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// JSON evaluates the expression for a principal, as a JSON string, number or boolean. It returns an error for any other result, null
-// included, and if the principal lacks the claim.
+// JSON evaluates the expression for a principal, and returns a JSON string, number or boolean. It
+// returns an error for other results, including null, and if the principal lacks the claim.
 func (v *Value) JSON(who *mcp.Principal) (json.RawMessage, error) {
 	given := *who
 	given.Claims = who.Forwarded

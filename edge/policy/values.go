@@ -15,7 +15,7 @@ type values struct {
 	// arguments, if they are known.
 	arguments map[string]any
 	known     bool
-	// claims, args and vars are the values of the maps, nil before they are looked at.
+	// claims, args and vars are the values of the maps. nil means that they were not needed yet.
 	claims, args, vars ref.Val
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 // DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = 200 * time.Millisecond
 
-// maxResponse bounds a response, of which only the reason of a denial is read.
+// maxResponse bounds the size of a response. Only the reason of a denial is read from it.
 const maxResponse = 256 << 10
 
 // ErrClosed means that the Client was closed before it sent the request.

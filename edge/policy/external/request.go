@@ -23,8 +23,8 @@ const (
 	ParamsOmitted = "params_omitted"
 	// DefaultMaxParams is the default of Options.MaxParams.
 	DefaultMaxParams = 64 << 10
-	// MaxDepth bounds the nesting of params. Each level needs three levels in protobuf, of which
-	// many servers accept 100.
+	// MaxDepth bounds the nesting of params. Each level needs three levels in protobuf, and many
+	// servers accept 100 levels.
 	MaxDepth = 28
 	// CallerNamespace is the metadata namespace with the caller's attributes in addition to
 	// source.principal: issuer, client_id, scopes, roles and subject_is_client. It also has the set of the
@@ -39,8 +39,8 @@ var withheld = map[string]bool{"authorization": true, "proxy-authorization": tru
 
 // request describes a call as Envoy's ext_authz filter does. Bytes that are not UTF-8 become
 // U+FFFD, because protobuf cannot represent them. most bounds the params, in bytes of JSON. omitted
-// says which params, other than `_meta`, are not sent and why; empty means none. The error means
-// that the params cannot be sent at all, which is the client's fault.
+// describes the omitted params other than `_meta`, with the reason; empty means none. The error
+// means that the params cannot be sent at all, which is the client's fault.
 func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string, _ error) {
 	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
 	if id := call.Envelope.ID; !id.IsZero() {
@@ -99,8 +99,8 @@ func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {
 	return out
 }
 
-// unwrapHeaders makes the headers that mirror a call of a tool of the edge those of the request that it wraps. The headers that mirror
-// arguments are removed.
+// unwrapHeaders replaces the headers that mirror a call of a tool of the edge by those of the
+// wrapped request. It removes the headers that mirror arguments.
 func unwrapHeaders(headers map[string]string, call *mcp.Call) {
 	for name, value := range map[string]string{"mcp-method": string(call.Method), "mcp-name": mcp.EncodeHeader(call.Params.Sent.Target)} {
 		if _, sent := headers[name]; sent {

@@ -16,11 +16,11 @@ import (
 
 // shown is the part of the params that is sent to the policy server.
 type shown struct {
-	// value is the params without the removed members; nil if there are none.
+	// value is the remaining params. nil means that none remain.
 	value *structpb.Value
 	// meta reports that `_meta` and requestState were removed.
 	meta bool
-	// omitted describes what else was removed, and why; empty means nothing.
+	// omitted describes the other removed members, with the reason. Empty means none.
 	omitted string
 }
 
@@ -28,10 +28,11 @@ type shown struct {
 // can read requestState.
 var sealed = []string{"_meta", "requestState"}
 
-// show converts params to at most most bytes of JSON. It tries all params; then without sealed;
-// then the name, the URI, the completed argument and the scalar arguments, the shortest first. It
-// removes numbers that a double changes, and values nested deeper than MaxDepth: the server would
-// decide on other values. The error means that the params are not JSON that protobuf can represent.
+// show converts params to at most most bytes of JSON that the server reads with the same values: a
+// double can represent each number, and the nesting is at most MaxDepth. If not all params fit, it
+// removes sealed. If the rest does not fit, it keeps only the name, the URI, the completed argument
+// and the scalar arguments, the shortest first. The error means that protobuf cannot represent the
+// params.
 func show(raw json.RawMessage, most int) (out shown, err error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return out, nil
