@@ -27,7 +27,8 @@ type Argument struct {
 	Description string
 	// Place is the position in the settings of the entry that changes the argument.
 	Place string
-	// pinAt and defaultAt are the positions of the entries that set Pin and Default, if that is another one than Place.
+	// pinAt and defaultAt are the positions of the entries that set Pin and Default. Empty means
+	// Place.
 	pinAt, defaultAt string
 	// types are the JSON types that the tool's schema accepts for the argument. nil accepts all.
 	types []string
@@ -35,8 +36,8 @@ type Argument struct {
 	impossible error
 }
 
-// Value returns the value of a pinned argument for a caller. The error says why the caller has
-// none: it is missing, empty or of a type that the tool's schema does not accept.
+// Value returns the value of a pinned argument for a caller. An error means that the caller has
+// none: it is missing, empty, or of a type that the tool's schema does not accept.
 func (a *Argument) Value(who *mcp.Principal) (json.RawMessage, error) {
 	value, err := a.Pin.JSON(who)
 	if err != nil {
@@ -71,8 +72,8 @@ func isType(value json.RawMessage, name string) bool {
 	return false
 }
 
-// Adding returns the changes by which the edge adds a value to a call: pinned arguments, and those with a default.
-// The others, of descriptions, only change what lists show.
+// Adding returns the changes that add a value to calls: pinned arguments, and those with a default.
+// Other changes, such as descriptions, only affect lists.
 func Adding(arguments []Argument) (out []Argument) {
 	for i := range arguments {
 		if a := &arguments[i]; a.pinned() || a.Default != nil {
@@ -118,7 +119,7 @@ func typesOf(keyword json.RawMessage) (names []string) {
 type Pin interface {
 	// String is equal for equal pins. It is not shown to clients.
 	fmt.Stringer
-	// JSON returns the value for a caller. The error says why the caller has none.
+	// JSON returns the value for a caller. An error means that the caller has none.
 	JSON(who *mcp.Principal) (json.RawMessage, error)
 }
 
@@ -189,7 +190,7 @@ func mergeArguments(first, second []Argument) []Argument {
 // at returns the position of an entry that sets a field, or Place if it is empty.
 func (a *Argument) at(field string) string { return cmp.Or(field, a.Place) }
 
-// ArgumentError says why an argument cannot be changed.
+// ArgumentError is the reason for which an argument cannot be changed.
 type ArgumentError struct {
 	// Place is the position in the settings of the entry that asks for the change.
 	Place string
@@ -208,10 +209,10 @@ func (e ArgumentErrors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// SameMember reports whether a backend may read a member as an argument with a name, or as a part of
-// it: decoders accept other cases, protobuf's JSON mapping snake_case for lowerCamelCase and the
-// reverse, and binders of web frameworks also spaces, dots and brackets, of which the last two begin
-// an element or a field, as in tenant[0] and tenant.id.
+// SameMember reports whether a backend may read a member as the argument with a name, or as a part
+// of it. Decoders accept other cases, and protobuf's JSON mapping accepts snake_case for
+// lowerCamelCase and the reverse. Binders of web frameworks also accept spaces, dots and brackets.
+// A dot or a bracket begins a field or an element, as in tenant.id and tenant[0].
 func SameMember(member, name string) bool {
 	want := loose(name)
 	return member == name || loose(member) == want || want != "" && beginsWithPart(member, want)
@@ -247,7 +248,7 @@ func looseRune(c rune) rune {
 	if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
 		return -1
 	}
-	c = unicode.ToLower(unicode.ToUpper(c)) // also for the dotless i, which has no simple folding
+	c = unicode.ToLower(unicode.ToUpper(c)) // folds the dotless i, too, which has no simple folding
 	least := c
 	for other := unicode.SimpleFold(c); other != c; other = unicode.SimpleFold(other) {
 		least = min(least, other)

@@ -11,12 +11,12 @@ import (
 // Listed has the names that a backend lists, without its prefix.
 type Listed struct {
 	Backend string
-	// Prefix is what clients see before the names of its tools and prompts.
+	// Prefix is the prefix of the names of the backend's tools and prompts that clients see.
 	Prefix string
 	// Resources are the URIs of resources and skills, and the texts of templates.
 	Tools, Prompts, Resources []string
-	// Reads are the literal beginnings of URIs that are read though no list has them: prefixes, and the
-	// beginnings of templates.
+	// Reads are the literal beginnings of URIs that can be read although they are in no list:
+	// prefixes, and the beginnings of templates.
 	Reads []string
 	// NoTools, NoPrompts and NoResources are true if that list could not be read.
 	NoTools, NoPrompts, NoResources bool
@@ -25,9 +25,9 @@ type Listed struct {
 // Idle is an entry that matches none of its backend's names.
 type Idle struct {
 	Entry *Entry
-	// What is tool, prompt or resource.
+	// What is "tool", "prompt" or "resource".
 	What string
-	// Hint says what to write, if it is known. Then the entry is a mistake.
+	// Hint is the name to write instead, if it is known. The entry is then a mistake.
 	Hint string
 }
 
@@ -36,8 +36,8 @@ func (i *Idle) String() string {
 	return i.Entry.Place + ": " + i.What + ": the backend " + i.Entry.Backend + " lists no " + i.What + " with the name " + i.Entry.Names.String() + i.Hint
 }
 
-// Opens reports whether what the entry is meant for is served without a restriction: it hides, pins an argument, or makes a tool
-// dangerous for rules.
+// Opens reports whether objects are served without a restriction that the entry was meant to be: it
+// hides, pins an argument, or makes a tool dangerous for rules.
 func (i *Idle) Opens() bool {
 	e := i.Entry
 	a := &e.Annotations
@@ -45,8 +45,8 @@ func (i *Idle) Opens() bool {
 		slices.ContainsFunc(e.Arguments, func(a Argument) bool { return a.pinned() })
 }
 
-// Idle returns the entries that match none of their backends' names. It ignores backends that are not in listed. A pattern for resources may
-// also match URIs that no list has.
+// Idle returns the entries that match none of their backends' names. It ignores backends that are
+// not in listed, and patterns for resources that may match unlisted URIs.
 func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	for _, part := range []struct {
 		list  List
@@ -72,8 +72,9 @@ func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	return idle
 }
 
-// OwnName returns what to write in place of a pattern that matches none of a backend's own names, if it matches what clients see of them: a
-// text to be put after a sentence. It is empty if the pattern matches nothing of these either. names are those that the backend lists.
+// OwnName returns advice about a pattern that matches none of a backend's own names, but names as
+// clients see them: the own names to write instead, as text to append to a sentence. It is empty if
+// the pattern matches neither. names are the backend's own names.
 func (l List) OwnName(p pattern.Pattern, of *Listed, names []string) string {
 	if own, prefixed := strings.CutPrefix(p.String(), of.Prefix); prefixed && of.Prefix != "" && own != "" && slices.ContainsFunc(names, pattern.New(own).Match) {
 		return "; write it without the prefix: " + own

@@ -1,7 +1,7 @@
-// Package overlay changes how the tools, prompts and resources of backends are shown: some are
-// hidden, others get another name, title, description or annotations. A hidden one does not exist
-// for clients. Policy, quotas and the audit use the unchanged names. Annotations also affect policy,
-// but can only restrict: the stricter of the backend's and the overlay's is used.
+// Package overlay changes how the tools, prompts and resources of backends are shown. It hides
+// some, and changes the names, titles, descriptions and annotations of others. A hidden one does
+// not exist for clients. Policy, quotas and the audit use the unchanged names. Annotations also
+// affect policy, but can only restrict: the stricter of the backend's and the overlay's is used.
 package overlay
 
 import (
@@ -33,26 +33,27 @@ type Entry struct {
 	Names pattern.Pattern
 	// Hide removes the matching names from lists and answers calls as if they did not exist.
 	Hide bool
-	// Name is the name that clients see and use in place of the backend's name and its prefix.
-	// Empty keeps these. Names must match only one name, and Name must not be a name or an alias of
-	// another entry. It belongs to Backend, whatever other backends list. Resources have none.
+	// Name is the name that clients see and use instead of the backend's name and its prefix. Empty
+	// keeps these. Names must match only one name, and Name must not be a name or an alias of
+	// another entry. Name belongs to Backend, even if other backends list it. Resources have none.
 	Name string
 	// Aliases are further names that calls may use and that are not in lists. They belong to
 	// Backend as Name does.
 	Aliases []string
 	// Title and Description replace those of the backend. Empty keeps them.
 	Title, Description string
-	// Annotations replace those annotations of a tool that are set here. Only tools have them.
+	// Annotations replace the tool's annotations that are set here. Only tools have them.
 	Annotations Annotations
-	// Groups are names by which sets select what the entry matches. Clients do not see them.
+	// Groups are the names by which sets select the matched objects. Clients do not see them.
 	Groups []string
 	// Arguments are changes of arguments, each with a different name. Resources have none.
 	Arguments []Argument
-	// Trials are pinned arguments in audit mode: each has a Pin, and a different name. They change nothing, see Try. Those that
-	// Arguments of any entry pin are omitted. Resources have none.
+	// Trials are pinned arguments in audit mode. Each has a Pin, and their names differ. They do not
+	// affect calls: see Try. A trial is omitted if the Arguments of any entry pin its argument.
+	// Resources have none.
 	Trials []Argument
-	// MaxTokens bounds the results of a tool; longer ones are shortened. 0 means no bound. Only tools
-	// have it.
+	// MaxTokens bounds the results of a tool. Longer ones are shortened. 0 means no bound. Only
+	// tools have it.
 	MaxTokens int
 }
 
@@ -70,10 +71,11 @@ type Overlay struct {
 type Entries struct {
 	// Hides is true if every tool, prompt and resource without an entry is hidden.
 	Hides bool
-	// Withheld are the names of backends of which everything is hidden, whatever the entries say.
+	// Withheld are the names of backends whose objects are all hidden, even those that entries show.
 	Withheld                  []string
 	Tools, Prompts, Resources []Entry
-	// Lock has the recorded definitions of the backends' tools. Those that differ are hidden if it blocks. nil compares nothing.
+	// Lock has the recorded definitions of the backends' tools. If it blocks, tools that differ are
+	// hidden. nil compares nothing.
 	Lock *lock.Lock
 }
 
@@ -101,8 +103,8 @@ func New(e Entries) *Overlay {
 	return o
 }
 
-// Lock returns the recorded definitions of the backends' tools, or nil. Entries know nothing of them: a tool is hidden if an entry hides
-// it, or if it differs from a lock that blocks.
+// Lock returns the recorded definitions of the backends' tools, or nil. Entries do not include its
+// effect: a tool is hidden if an entry hides it, or if it differs from a blocking lock.
 func (o *Overlay) Lock() *lock.Lock {
 	if o == nil {
 		return nil
@@ -210,8 +212,8 @@ func (l List) Of(backend, name string) Entry {
 	return e
 }
 
-// Says reports whether entries match a name at a backend, and whether one of them hides it. Of also
-// applies the default for names without an entry.
+// Says reports whether an entry matches a name at a backend, and whether a matching entry hides it.
+// Of also applies the default for names without an entry.
 func (l List) Says(backend, name string) (matched, hides bool) {
 	if l.Withholds(backend) {
 		return true, true
@@ -244,8 +246,8 @@ func (e *Entry) Given() []string {
 }
 
 // Tool returns a tool with the entry's texts, annotations and arguments. It returns t itself if
-// there is no change. t is not modified. The error names the argument that cannot be changed, and
-// the reason; the tool must not be shown then.
+// there is no change, and does not modify t. The error names an argument that cannot be changed,
+// with the reason. The tool must then not be shown.
 func (e *Entry) Tool(t *pb.Tool) (*pb.Tool, error) {
 	if !e.rewrites() {
 		return t, nil

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Overridden returns a sentence for each field of an entry of an owner that has no effect on any of the names which a backend lists and the
-// entry matches, because an entry of the platform, which comes first, sets it.
+// Overridden returns a sentence for each field of an owner's entry that has no effect, because an
+// entry of the platform sets the field for all names that the entry matches. names are the
+// backend's listed names.
 func (l List) Overridden(backend string, names []string) (notes []string) {
 	type field struct {
 		of   *Entry
@@ -45,7 +46,8 @@ func (l List) Overridden(backend string, names []string) (notes []string) {
 	return notes
 }
 
-// overriding returns the entry that sets a field, or that pins the argument which the field describes, or nil.
+// overriding returns the entry that sets a field, or that pins the argument whose description the
+// field is. It returns nil if there is none.
 func overriding(set map[string]*Entry, field string) *Entry {
 	if e := set[field]; e != nil || !strings.HasPrefix(field, "arguments.") {
 		return e

@@ -61,8 +61,8 @@ func argumentSchema(text string, arguments []Argument) (string, error) {
 	return string(root.text()), nil
 }
 
-// changeIn changes the argument's property in the schema of a tool. The error says why that is impossible, and place which entry of the settings
-// asks for it. Pinned arguments are not taken out yet.
+// changeIn changes the argument's property in a tool's schema. If that is impossible, it returns
+// the reason, and the place of the entry that asks for it. It does not remove pinned arguments.
 func (a *Argument) changeIn(root, properties members) (place string, err error) {
 	at := properties.index(a.Name)
 	if at < 0 {
@@ -91,7 +91,8 @@ func (a *Argument) changeIn(root, properties members) (place string, err error) 
 	return a.Place, err
 }
 
-// misfit returns an error if the argument's fixed value or default, which what names, has none of the types of a schema. No types accept all.
+// misfit returns an error if the argument's fixed value or default has none of the types of a
+// schema. what names the value in the error. No types accept all values.
 func (a *Argument) misfit(what string, value json.RawMessage, types []string) error {
 	if value != nil && len(types) > 0 && !slices.ContainsFunc(types, func(name string) bool { return isType(value, name) }) {
 		return fmt.Errorf("the %s of its argument %q is %s, and the schema takes %s", what, a.Name, jsonrpc.TypeOf(value), strings.Join(types, " or "))
@@ -135,9 +136,9 @@ func (a *Argument) describe(schema json.RawMessage) (json.RawMessage, error) {
 	return o.text(), nil
 }
 
-// over returns the keyword of a schema that prevents the removal of a property: one that counts or
-// enumerates properties, or that applies another schema which may refer to it. Empty means that
-// there is none.
+// over returns the keyword of a schema that prevents the removal of a property, or an empty text.
+// Such a keyword counts or enumerates properties, or applies another schema that may refer to the
+// property.
 func (o members) over(name string) string {
 	for _, m := range o {
 		switch m.name {

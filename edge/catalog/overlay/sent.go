@@ -9,9 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Sent returns the arguments that a backend receives for those that a caller gives, a JSON object. It
-// is for commands that explain or try calls; the edge itself keeps the bytes of a call. The error
-// names the argument, and says why a call with these is refused.
+// Sent returns the arguments that a backend receives for the arguments given by a caller, a JSON
+// object. It is for commands that explain or try calls; the edge itself preserves the bytes of a
+// call. The error names an argument, and the reason for which the call is refused.
 func Sent(arguments []Argument, who *mcp.Principal, given json.RawMessage) (json.RawMessage, error) {
 	if len(arguments) == 0 {
 		return given, nil

@@ -9,20 +9,21 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Set selects a part of what the backends list, for an endpoint of its own. It is immutable.
+// Set selects a part of the backends' objects for an endpoint of its own. It is immutable.
 type Set struct {
 	// Name is the name in the path of the endpoint.
 	Name string
 	// Title replaces the title of the edge. Empty keeps it.
 	Title string
-	// Instructions replace those of the backends. If empty, the set has those of the backends that
+	// Instructions replace those of the backends. Empty means the instructions of the backends that
 	// Include names.
 	Instructions string
 	// Private means that not every caller may use the set, so that its lists must not be shared.
 	Private bool
 	// Search means that the set lists tools that find and call its tools, and of these only some.
 	Search bool
-	// Listed selects by backends, groups and tools what a set with Search lists all the same.
+	// Listed selects, by backends, groups and tools, the tools that a set with Search nevertheless
+	// lists.
 	Listed Selection
 	// ResourceTools means that the set lists tools that list and read its resources.
 	ResourceTools bool
@@ -35,7 +36,8 @@ type Set struct {
 // Schemas is a form of the schemas of tools' arguments in lists.
 type Schemas string
 
-// The forms. SchemasAuto is SchemasFull for backends of the contract, and SchemasPortable for those whose schemas the edge makes.
+// The forms of schemas. SchemasAuto is SchemasFull for backends of the contract, and
+// SchemasPortable for those whose schemas the edge generates.
 const (
 	SchemasAuto     Schemas = "auto"
 	SchemasPortable Schemas = "portable"
@@ -46,11 +48,11 @@ const (
 type Selection struct {
 	// Backends selects everything of backends.
 	Backends pattern.List
-	// Groups selects what the entries of an overlay put into groups.
+	// Groups selects objects by the groups of the overlay's entries.
 	Groups pattern.List
 	// Tools, Prompts and Resources select by name; resources by URI, templates by their text.
 	Tools, Prompts, Resources pattern.List
-	// Within are the names of the backends of which the selection selects anything. nil means all.
+	// Within are the names of the only backends that the selection selects from. nil means all.
 	Within []string
 }
 
@@ -104,8 +106,8 @@ func (s *Selection) hasGroup(o *Overlay, kind Kind, backend, name string) bool {
 	return slices.ContainsFunc(o.Groups(kind, backend, name), s.Groups.Match)
 }
 
-// MayHave reports whether the selection may select something of a kind of a backend, whatever the
-// backend lists.
+// MayHave reports whether the selection may select an object of a kind of a backend, without the
+// backend's lists.
 func (s *Selection) MayHave(o *Overlay, kind Kind, backend string) bool {
 	if !s.Reaches(backend) {
 		return false

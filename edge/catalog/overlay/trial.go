@@ -38,15 +38,18 @@ func PromptTrials(trials []Argument, list []*pb.PromptArgument) []Argument {
 	return out
 }
 
-// Impossible returns why the argument of a trial cannot be pinned, so that the tool or prompt would be hidden; nil if it can.
+// Impossible returns the reason for which the argument of a trial cannot be pinned, so that the
+// tool or prompt would be hidden. It returns nil if it can be pinned.
 func (a *Argument) Impossible() error { return a.impossible }
 
-// Rule returns the name of the setting of a trial: its place, such as catalog.tools[0].arguments.tenant.
+// Rule returns the name of a trial: the place of its setting, such as
+// catalog.tools[0].arguments.tenant.
 func (a *Argument) Rule() string { return a.at(a.pinAt) + ".arguments." + a.Name }
 
-// Try returns what each trial would have done with a call, if it alone were in force: hide, if the argument cannot be pinned; deny, if
-// the caller sends it or has no value of it; otherwise replace, because the backend would get the value. given are JSON objects with the
-// caller's arguments, each as one of the edge and the backend reads them.
+// Try returns the effect that each trial would have had on a call, as if it alone were in force.
+// The effect is hide if the argument cannot be pinned, deny if the caller sends the argument or has
+// no value for it, and otherwise replace, because the backend would get the value. given are the
+// caller's arguments as JSON objects, as the edge and as the backend reads them.
 func Try(trials []Argument, who *mcp.Principal, given ...json.RawMessage) (out []mcp.Trial) {
 	for i := range trials {
 		out = append(out, mcp.Trial{Effect: trials[i].try(who, given), By: "pin", Rule: trials[i].Rule()})
