@@ -20,7 +20,7 @@ import (
 
 // Readiness reports whether the edge should receive traffic. It must be safe for concurrent use.
 type Readiness interface {
-	// Ready returns nil if it should; otherwise the error says why not.
+	// Ready returns nil if the edge is ready, and otherwise the reason for which it is not.
 	Ready() error
 }
 
@@ -35,7 +35,7 @@ const JWKSPath = "/.well-known/jwks.json"
 
 // Options configure the endpoints in addition to liveness and readiness, and their authentication.
 type Options struct {
-	// Web bounds requests, and says which hosts and origins may call endpoints other than the
+	// Web bounds requests. It also has the hosts and origins that may call endpoints other than the
 	// probes.
 	Web web.Options
 	// API is served below /v1/, with its description at /openapi.json; nil disables both.
@@ -51,25 +51,27 @@ type Options struct {
 	// ClientCertificates requires a client certificate for every path but the probes, /healthz and
 	// /readyz, and JWKSPath. The listener must verify the certificates that clients send.
 	ClientCertificates bool
-	// Dev serves /dev, what is below it, and POST /v1/traces; nil disables them.
+	// Dev serves /dev, the paths below it, and POST /v1/traces. nil disables them.
 	Dev http.Handler
-	// JWKS returns the public keys with which backends verify the caller's identity. They are
-	// served at JWKSPath without authentication, since they are no secret; nil disables the path.
+	// JWKS returns the public keys with which backends verify callers' identities. They are served
+	// at JWKSPath without authentication, because they are not secret. nil disables the path.
 	JWKS func() []byte
 	// Auth authenticates the callers of paths that are not open; nil allows every caller, as the
 	// administrator.
 	Auth web.Authenticator
-	// Approvers authenticates the callers of the ApprovalService, in place of Auth; nil allows every caller.
+	// Approvers authenticates the callers of the ApprovalService, instead of Auth. nil allows every
+	// caller.
 	Approvers web.Authenticator
 	// LockProbes, LockMetrics and LockDev require authentication by Auth for liveness and
 	// readiness, for Metrics, and for Dev, too.
 	LockProbes, LockMetrics, LockDev bool
 }
 
-// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the
-// reason until it can serve, and again while it drains; with the progress of backends whose
-// description is still being read), and what the options say. Unless locked, /healthz, /readyz and
-// /metrics accept any host name.
+// New returns the handler of the admin address. It serves an index at /, /healthz (200 while the
+// process runs), /readyz and the handlers of the options. /readyz responds with 503 and the reason
+// until the edge is ready, and again while it drains. It also has the progress of backends whose
+// description is still being read. Unless locked, /healthz, /readyz and /metrics accept any host
+// name.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
 	g := guard{web.NewGuard(o.Auth, o.Web)}

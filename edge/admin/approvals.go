@@ -20,8 +20,9 @@ const approvalsPath = "/v1/approvals"
 // maxRefusal bounds the reason of a refusal, in bytes.
 const maxRefusal = 1024
 
-// Approvals are the calls that wait for the approval of another person. It must be safe for concurrent use. The errors are those of the
-// medium, tasks.ErrNotWaiting, and a *mcp.Error if the caller may not decide.
+// Approvals has the calls that wait for the approval of another person. It must be safe for
+// concurrent use. The errors are those of the medium, tasks.ErrNotWaiting, and a *mcp.Error if the
+// caller may not decide.
 type Approvals interface {
 	// Approval returns one call that waits.
 	Approval(ctx context.Context, id string) (*tasks.Waiting, error)
@@ -29,7 +30,7 @@ type Approvals interface {
 	Approvals(ctx context.Context, cursor string, most int) (page []*tasks.Waiting, next string, err error)
 	// MayDecide returns one call that waits, and an error if the principal may not decide on it.
 	MayDecide(ctx context.Context, id string, by *mcp.Principal) (*tasks.Waiting, error)
-	// Decide grants or refuses what a call waits for.
+	// Decide grants or refuses the approvals that a call waits for.
 	Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*tasks.Waiting, error)
 }
 

@@ -17,11 +17,11 @@ const maxReason = 4 << 10
 // with TLS.
 const plainOverTLS = "HTTP request to an HTTPS server"
 
-// Ask queries the readiness of the edge with the admin address addr, as configured: without a host,
-// or with that of all interfaces, it stands for this machine. secure means that the address uses
-// TLS. The certificate is not verified, since it may be for other names than this machine's, and
-// since the request has no secrets. Ask returns nil if the edge is ready; otherwise the edge's
-// reason, or why the request failed. ctx bounds it.
+// Ask requests the readiness of the edge with the admin address addr, as configured. An address
+// without a host, or with that of all interfaces, stands for this machine. secure means that the
+// address uses TLS. The certificate is not verified, because it may be for other names, and the
+// request has no secrets. Ask returns nil if the edge is ready, and otherwise the edge's reason or
+// the error of the request. ctx bounds it.
 func Ask(ctx context.Context, addr string, secure bool) error {
 	scheme := "http"
 	if secure {

@@ -28,12 +28,13 @@ var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
 // answer them.
 const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
 
-// client sends requests of the newest stateless revision to the edge it is a part of.
+// client sends requests in the newest stateless revision to the edge of which it is a part.
 type client struct {
 	server Server
 	// info is the clientInfo.
 	info []byte
-	// loaded is Disabler.Loaded: requests before that are refused, because what they name may be disabled.
+	// loaded is Disabler.Loaded. Earlier requests are refused, because their targets may be
+	// disabled.
 	loaded func() bool
 	// memory is charged with results until the response is made.
 	memory *budget.Holder

@@ -19,24 +19,28 @@ import (
 
 // Disabler disables and enables for operators. It must be safe for concurrent use.
 type Disabler interface {
-	// Loaded reports whether List has what operators have disabled; false on a replica that has not reached the medium since its start.
+	// Loaded reports whether List is known. It is false on a replica that has not reached the medium
+	// since its start.
 	Loaded() bool
-	// List returns what is disabled; nil if nothing is.
+	// List returns the list of disabled objects. nil means that nothing is disabled.
 	List() *disabled.List
-	// Disable disables what the entry names, on all replicas, and returns the entry with its time. The errors are
-	// disabled.ErrFull and those of the medium.
+	// Disable disables an object on all replicas, and returns its entry with the time. The errors
+	// are disabled.ErrFull and those of the medium.
 	Disable(ctx context.Context, e disabled.Entry) (disabled.Entry, error)
-	// Enable enables again what is disabled; the entry has its ID and the operator. The errors are disabled.ErrNotDisabled and those of the medium.
+	// Enable enables an object on all replicas. The entry has its ID and the operator. The errors
+	// are disabled.ErrNotDisabled and those of the medium.
 	Enable(ctx context.Context, e disabled.Entry) error
-	// Shared reports whether other replicas, and this one after its next start, know what is disabled.
+	// Shared reports whether the list is stored, so that other replicas have it, and this one after
+	// a restart.
 	Shared() bool
 }
 
-// Finder finds what an operator names. kind and backend may be empty. The error is a *disabled.NotFoundError, or says what is wrong with
-// the name.
+// Finder finds the object with a name. kind and backend may be empty. The error is a
+// *disabled.NotFoundError, or says what is wrong with the name.
 type Finder func(kind disabled.Kind, backend, name string) (disabled.Found, error)
 
-// errNotLoaded is the error of requests for what a replica that starts must not serve yet.
+// errNotLoaded is the error of requests to a replica that has not read the list of disabled
+// objects.
 var errNotLoaded = status.Error(codes.Unavailable, "this replica has not read yet what operators have disabled, because the state cannot be reached: try again")
 
 // disabledService implements DisabledService.
@@ -73,7 +77,7 @@ func (s *disabledService) Disable(ctx context.Context, in *pb.DisableRequest) (*
 	return &pb.DisableResponse{Disabled: disabledEntry(&done), Unlisted: found.Unlisted, Replaced: before, ThisProcessOnly: !s.disabler.Shared()}, nil
 }
 
-// entryOf returns what is disabled with an ID, as far as this replica knows; nil if nothing is.
+// entryOf returns the entry of a disabled object, as far as this replica knows, or nil.
 func (s *disabledService) entryOf(id disabled.ID) *pb.Disabled {
 	for _, e := range s.disabler.List().Entries() {
 		if e.ID == id {
@@ -106,7 +110,8 @@ type asked interface {
 	GetReason() string
 }
 
-// act records an act, and does it if what it names was found: missing is nil then. canonical is that of a tool.
+// act records an operator's act, and then calls fn unless missing is not nil. missing is the error
+// for a name that was not found. canonical is the canonical name of a tool.
 func (s *disabledService) act(ctx context.Context, method string, in asked, id disabled.ID, canonical string, missing error, fn func(by mcp.Principal) error) error {
 	act := Act{Method: method, Reason: mcp.ClipText(in.GetReason())}
 	switch id.Kind {
@@ -135,7 +140,8 @@ func (s *disabledService) act(ctx context.Context, method string, in asked, id d
 	})
 }
 
-// named returns what is disabled under the name of a request: as it is listed, or else as Disable has found it.
+// named returns the entry of the disabled object that a request names. If the list does not have
+// the name, it uses the name that Disable would find.
 func (s *disabledService) named(in *pb.EnableRequest) (disabled.Entry, error) {
 	var found []disabled.Entry
 	match := func(is func(e *disabled.Entry) bool) {
@@ -185,7 +191,7 @@ func disabledError(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
-// disabledOf converts what is disabled.
+// disabledOf converts a list to the API's type.
 func disabledOf(l *disabled.List) (out []*pb.Disabled) {
 	for _, e := range l.Entries() {
 		out = append(out, disabledEntry(&e))

@@ -22,8 +22,8 @@ import (
 type API struct {
 	// Server serves calls, and ends sessions.
 	Server Server
-	// ShownTool returns the name in lists of a tool that a caller may name by an alias; nil means that
-	// there are no aliases.
+	// ShownTool returns the name in lists of a tool with an alias. nil means that there are no
+	// aliases.
 	ShownTool func(name string) string
 	// Memory is charged with the memory of calls; nil disables the charge.
 	Memory *budget.Holder
@@ -40,7 +40,7 @@ type API struct {
 	Replica Replica
 }
 
-// newGateway serves the API as REST, but for the ApprovalService.
+// newGateway serves the API as REST, except for the ApprovalService.
 func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
 	ctx, mux := context.Background(), newMux()
 	return served(mux,
@@ -52,8 +52,9 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 	)
 }
 
-// newDecisions serves the ApprovalService as REST. Its callers are authenticated by Options.Approvers, so it has a gateway of its own: a
-// gateway reads paths in more spellings than http.ServeMux, such as %2F for a slash.
+// newDecisions serves the ApprovalService as REST. It is a separate gateway because
+// Options.Approvers authenticates its callers, and a gateway accepts more spellings of a path than
+// http.ServeMux, such as %2F for a slash.
 func newDecisions(api *API, acts operations) http.Handler {
 	mux := newMux()
 	return served(mux, pb.RegisterApprovalServiceHandlerServer(context.Background(), mux, &approvalService{approvals: api.Approvals, acts: acts}))
@@ -83,8 +84,8 @@ func served(mux *runtime.ServeMux, registered ...error) http.Handler {
 	return traced(mux)
 }
 
-// marshaler makes JSON in which all control characters are escaped, also those that JSON allows in
-// strings: clients and backends choose names, and operators read responses in terminals.
+// marshaler makes JSON in which all control characters are escaped, including those that JSON
+// allows in strings. Clients and backends choose names, and operators read responses in terminals.
 type marshaler struct{ *runtime.JSONPb }
 
 // Marshal implements runtime.Marshaler.

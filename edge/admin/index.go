@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// entry is a path of the admin address, and what it serves.
+// entry is a path of the admin address with its description.
 type entry struct{ Path, What string }
 
 // entries returns the paths that the options enable, besides the index itself.

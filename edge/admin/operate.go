@@ -17,8 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Act is an operator's action on the admin address. Calls of tools and other requests that a client
-// could make are no acts: they are recorded as those of clients are.
+// Act is an operator's action on the admin address. Requests that a client could make, such as
+// calls of tools, are not acts: they are recorded like those of clients.
 type Act struct {
 	// Operator is the authenticated principal, or the administrator without authentication.
 	Operator mcp.Principal
@@ -26,11 +26,13 @@ type Act struct {
 	Address netip.Addr
 	// Method is one of the constants below.
 	Method string
-	// Target is the level that is set, or the tool that is disabled or enabled, or whose call is approved, by its canonical name; Backend
-	// is that tool's, or the one that is disabled or enabled, and Set is such a set, or that of the call. Reason is the operator's. Session and Task are ids. Those that do not
-	// apply are empty.
+	// Target is the level that was set, or the canonical name of a tool that was disabled or
+	// enabled, or whose call was approved. Backend is the tool's backend, or the backend that was
+	// disabled or enabled. Set is the set that was disabled or enabled, or the set of the call.
+	// Reason is the operator's. Session and Task are ids. Fields that do not apply are empty.
 	Target, Backend, Set, Reason, Session, Task string
-	// Awaited is what a call waits for whose approval is decided on; nil if that is not known, and for other acts.
+	// Awaited is the call whose approval the operator decides on. It is nil if that is unknown, and
+	// for other acts.
 	Awaited *mcp.Approval
 	// Denied means that the operator may not do it, so that it has no effect.
 	Denied bool
@@ -77,7 +79,7 @@ func (o operations) do(ctx context.Context, a Act, fn func() error) error {
 	return err
 }
 
-// unrecorded returns the status of an act that cannot be recorded.
+// unrecorded returns the status of an act that cannot be recorded and therefore is not done.
 func unrecorded(err error) error {
 	st := status.New(codes.Unavailable, err.Error())
 	if e := (*mcp.Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {

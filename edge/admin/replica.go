@@ -25,8 +25,7 @@ type Replica interface {
 	// Problems returns one sentence for each tool and prompt of a backend that the setting catalog
 	// hides because it cannot change it as it should.
 	Problems(backend string) []string
-	// RollBack puts the settings that were in force before in force again. The error says why it
-	// cannot, in which case nothing changes.
+	// RollBack puts the previous settings in force again. After an error nothing has changed.
 	RollBack(ctx context.Context) error
 }
 
@@ -38,8 +37,8 @@ type Status struct {
 	Started time.Time
 	// Draining is true while it shuts down.
 	Draining bool
-	// Sessions counts the sessions of which it has a copy, and Streams the open streams of
-	// sessions.
+	// Sessions is the number of sessions of which the replica has a copy. Streams is the number of
+	// their open streams.
 	Sessions, Streams int
 	// State is the store of sessions, calls and tasks.
 	State State
@@ -63,8 +62,8 @@ type Settings struct {
 	Generation int64
 	Digest     string
 	Since      time.Time
-	// RolledBack is true while RollBack has put them in force and File has others. Previous is the digest of those to which
-	// RollBack would return; empty means none.
+	// RolledBack is true if RollBack has put the settings in force and File has others. Previous is
+	// the digest of the settings to which RollBack would return. Empty means none.
 	RolledBack bool
 	Previous   string
 	// Owners are the owners of included files, in the order of the settings. The slice must not be
@@ -78,7 +77,7 @@ type Owner struct {
 	Name, Pattern string
 	// Files are those in force.
 	Files []string
-	// State is in-force, stale or hidden. Digest identifies what is in force since the time Since; it is
+	// State is in-force, stale or hidden. Digest identifies the settings in force since Since. It is
 	// empty if State is hidden.
 	State, Digest string
 	Since         time.Time

@@ -121,8 +121,8 @@ func owner(p *mcp.Principal) *pb.Principal {
 	return &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, SubjectIsClient: p.SubjectIsClient}
 }
 
-// object returns what a client declared; nil if it declared nothing, or nothing that protobuf can
-// represent.
+// object returns a client's declaration. It returns nil for an empty one, and for one that protobuf
+// cannot represent.
 func object(raw []byte) *structpb.Struct {
 	v, ok := value(raw)
 	if !ok {

@@ -90,7 +90,8 @@ func (a *App) untilDrain(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// findOrSuggest returns find with errors of names that do not exist which say what may be meant.
+// findOrSuggest returns a Finder that adds similar names to the error for a name that does not
+// exist.
 func findOrSuggest(find admin.Finder) admin.Finder {
 	return func(kind disabled.Kind, backend, name string) (disabled.Found, error) {
 		found, err := find(kind, backend, name)

@@ -48,8 +48,9 @@ type App struct {
 	pool     *backend.Pool
 	durable  *durable
 	settings settingsFile
-	// current is the generation of settings in force, serving the number of the last one by which all requests are served, since the views of
-	// its catalog are made, and exchanges counts the changes of its parts.
+	// current is the generation of settings in force. serving is the number of the last generation
+	// whose catalog has its views, so that it serves all requests. exchanges counts the changes of
+	// its parts.
 	current   atomic.Pointer[generation]
 	serving   atomic.Int64
 	exchanges exchanges
@@ -91,15 +92,15 @@ type App struct {
 	admin    *web.Server
 	// unready is why this replica should get no traffic. nil means ready.
 	unready atomic.Pointer[string]
-	// opened is whether requests of clients are served. Before that they are refused with 503 while the state cannot be reached, and wait
-	// otherwise.
+	// opened is true once clients' requests are served. Before that they wait, or are refused with
+	// 503 while the state cannot be reached.
 	opened atomic.Bool
 	// retiring makes every response close its connection.
 	retiring atomic.Bool
 	started  time.Time
 	// adminAddr is a net.Addr once the admin listener is open.
 	adminAddr atomic.Value
-	// leaving is closed when the process is asked to shut down through the admin address.
+	// leaving is closed when the admin address is asked to shut down the process.
 	leaving chan struct{}
 	leave   func()
 }
@@ -264,7 +265,7 @@ func (a *App) cut() error {
 	return err
 }
 
-// limitReads bounds how long a client may take to send its request, from now on.
+// limitReads bounds, from now on, the time in which a client must send its request.
 func (a *App) limitReads(d time.Duration) {
 	d = max(d, time.Millisecond)
 	a.mcp.LimitReads(d)
@@ -354,7 +355,7 @@ func (a *App) servers(router *era.Router) {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)
 		mux.Handle(auth.ServerMetadataPath, a.auth)
-		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // it does not exist, and pages may read that
+		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // the edge has no such document; pages may read the 404
 	}
 	about := welcome.Options{Title: a.cfg.Server.Title, URL: a.cfg.Listen.PublicURL, Path: endpointPath, Web: options}
 	if a.cfg.Listen.SSE {

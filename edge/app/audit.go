@@ -84,7 +84,7 @@ func readDigestKey(c *config.Audit) ([]byte, error) {
 	return key, nil
 }
 
-// CheckAudit writes to out, one line each, whether what the setting audit names can be used.
+// CheckAudit writes to out, as one line each, whether the sinks of the setting audit can be used.
 // Without the setting it writes nothing.
 func CheckAudit(cfg config.Config, out io.Writer) error {
 	c := cfg.Audit

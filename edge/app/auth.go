@@ -105,8 +105,8 @@ func endpointOf(path string) string {
 	return endpointPath
 }
 
-// authenticator returns the authenticator of all transports, which also guards sets; nil authenticates
-// nothing.
+// authenticator returns the authenticator of all transports, which also guards sets. nil disables
+// authentication.
 func (a *App) authenticator() web.Authenticator {
 	if a.callers == nil && a.auth != nil {
 		a.callers = a.observed("mcp", a.auth)
@@ -135,8 +135,9 @@ func (a *App) adminAuthenticator() web.Authenticator {
 	return a.observed("admin", by)
 }
 
-// approverAuthenticator returns the authenticator of those who decide on approvals; nil authenticates no one, and then there is no person who
-// may. A client certificate is no person.
+// approverAuthenticator returns the authenticator of approvers. nil means that there are none:
+// every caller is anonymous, and an anonymous caller cannot approve. A client certificate does not
+// identify a person.
 func (a *App) approverAuthenticator() web.Authenticator {
 	admin := a.cfg.Admin.Auth
 	switch {

@@ -54,7 +54,8 @@ func (o *opener) open(cfg *config.Config, known []openBackend) (out []openBacken
 	return out, nil
 }
 
-// one opens a backend, without its Revision. An error begins with its place, or with the name of its TLS.
+// one opens a backend and leaves its Revision empty. An error begins with the place of the backend
+// in the settings, or with the name of its TLS.
 func (o *opener) one(cfg *config.Config, b *config.Backend, place string) (*openBackend, error) {
 	one := &openBackend{Config: configured(cfg, b)}
 	if o.lists != nil {

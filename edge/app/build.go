@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Values that the linker may set with -X if the build cannot know them, for example because the
-// images are built without the repository's history. Empty uses what the go command has recorded.
+// Values that the linker may set with -X if the build cannot determine them, for example because
+// images are built without the repository's history. Empty uses the values that the go command has
+// recorded.
 var version, commit, date string
 
 // unknown is the value of members of Build that the build cannot determine.
@@ -39,7 +40,7 @@ func ThisBuild() Build {
 // pseudo matches the end of a pseudo-version, with the time and the hash of its commit.
 var pseudo = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})(\+dirty)?$`)
 
-// buildOf makes a Build from what the linker has set and what the go command has recorded.
+// buildOf returns the Build for the values of the linker and of the go command.
 func buildOf(info *debug.BuildInfo, version, commit, date string) Build {
 	set := map[string]string{}
 	for _, s := range info.Settings {

@@ -27,7 +27,7 @@ type Question struct {
 	// one is set; none explains everything that is listed. A tool or prompt may have the name that
 	// rules know, or the one that clients see.
 	Tool, Prompt, Resource string
-	// Set is the name of the set in which the caller is; empty means what the setting root serves.
+	// Set is the name of the caller's set. Empty means the endpoint that the setting root serves.
 	Set string
 	// Arguments are those of the tool or prompt, a JSON object. Empty means unknown.
 	Arguments json.RawMessage
@@ -35,8 +35,8 @@ type Question struct {
 	others string
 }
 
-// ExplainPolicy writes to out, one line each, what the policy decides for a caller on what the
-// backends list now.
+// ExplainPolicy writes to out, as one line each, the policy's decisions for a caller on the objects
+// that the backends list now.
 func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Writer) error {
 	if len(q.Arguments) > 0 {
 		values, err := policy.DecodeObject(q.Arguments)
@@ -186,8 +186,8 @@ func asked(cfg *config.Config, d *policy.Decision) string {
 	return ", if the policy server allows it"
 }
 
-// obliged names the approvals and confirmations that a call requires which is or may be allowed. A condition that cannot be evaluated is among
-// the confirmations.
+// obliged names the approvals and confirmations of a call that the decision d allows or may allow.
+// It names a condition that cannot be evaluated among the confirmations.
 func obliged(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (approves, confirms string, _ error) {
 	if d.Effect != policy.Allow && !d.Open {
 		return "", "", nil
@@ -210,7 +210,8 @@ func obliged(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy
 	return approves, confirms, err
 }
 
-// tried names what rules and confirmations in audit mode would do, without those that depend on unknown arguments.
+// tried names the effects of rules and confirmations in audit mode. It omits those that depend on
+// unknown arguments.
 func tried(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.Arguments, d *policy.Decision) (out string) {
 	for _, trial := range p.Trials(who, t, args, d) {
 		kind := "rule"
@@ -222,7 +223,8 @@ func tried(p *policy.Policy, who *mcp.Principal, t *policy.Target, args policy.A
 	return out
 }
 
-// listing says how clients find the target, of a caller to whom the policy shows it or not.
+// listing describes how clients find the target. shown reports whether the policy lists it for the
+// caller.
 func (e *explained) listing(shown bool) string {
 	switch {
 	case !e.listed, !shown:

@@ -29,7 +29,8 @@ func (q *Question) caller(cfg *config.Config) (who mcp.Principal, err error) {
 	return who, nil
 }
 
-// KeyHolder returns the principal that the value of a flag --api-key stands for: the name of a key in the file auth.api-keys.
+// KeyHolder returns the principal for a value of the flag --api-key, the name of a key in the file
+// auth.api-keys.
 func KeyHolder(cfg *config.Config, name string) (mcp.Principal, error) {
 	who, _, err := keyHolder(cfg, name)
 	return who, err
@@ -75,7 +76,7 @@ func ReadClaims(given string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Claimant returns the principal that the value of a flag --claims stands for. It verifies nothing.
+// Claimant returns the principal for a value of the flag --claims. It verifies nothing.
 func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
 	claims, err := ReadClaims(given)
 	if err != nil {
@@ -84,8 +85,8 @@ func Claimant(cfg *config.Config, given string) (mcp.Principal, error) {
 	return claimant(cfg, claims)
 }
 
-// Caller returns the principal for the values of the flags --claims and --api-key of a command, of which one may be given. Without both it is
-// anonymous.
+// Caller returns the principal for the values of the flags --claims and --api-key. At most one of
+// them may be given. Without both it is anonymous.
 func Caller(cfg *config.Config, claims, apiKey string) (mcp.Principal, error) {
 	switch {
 	case claims != "" && apiKey != "":
@@ -98,8 +99,8 @@ func Caller(cfg *config.Config, claims, apiKey string) (mcp.Principal, error) {
 	return mcp.Principal{}, nil
 }
 
-// entryOf returns the index of the first key of a name that has not expired, else of the first one
-// of the name, or -1 if there is none.
+// entryOf returns the index of the first key with a name that has not expired, or else of the first
+// key with the name, or -1.
 func entryOf(keys []auth.APIKey, name string) int {
 	named := func(k auth.APIKey) bool { return k.Name == name }
 	if n := slices.IndexFunc(keys, func(k auth.APIKey) bool { return named(k) && !hasExpired(k.Expires) }); n >= 0 {
@@ -108,8 +109,8 @@ func entryOf(keys []auth.APIKey, name string) int {
 	return slices.IndexFunc(keys, named)
 }
 
-// otherEntries describes the keys that have the name of the key with index n; empty if there are
-// none.
+// otherEntries describes the other keys with the name of the key at index n. It is empty if there
+// are none.
 func otherEntries(keys []auth.APIKey, n int) string {
 	var all []string
 	for i := range keys {
@@ -137,9 +138,9 @@ func expiryText(at time.Time) string {
 // hasExpired reports whether at has passed. Zero means never.
 func hasExpired(at time.Time) bool { return !at.IsZero() && !time.Now().Before(at) }
 
-// claimant returns the principal that the claims, a JSON object, stand for by the settings of their
-// issuer or, if that is not configured, of the first issuer. Without claims, or with empty ones, it is
-// anonymous.
+// claimant returns the principal for claims, a JSON object, by the settings of their issuer. If
+// their issuer is not configured, it uses the settings of the first one. Without claims, or with
+// empty ones, the principal is anonymous.
 func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
 	if len(claims) == 0 {
 		return mcp.Principal{}, nil
@@ -165,8 +166,9 @@ func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error)
 	return who, nil
 }
 
-// reportRefusals writes to out, one line each, why the edge would not authenticate the caller, or would
-// take it for another, whatever the policy decides. It reports whether the edge answers with 401.
+// reportRefusals writes to out, as one line each, the reasons for which the edge would refuse the
+// caller's credentials, or would identify it as another caller. refused reports whether the edge
+// would respond with 401.
 func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io.Writer) (refused bool) {
 	note := func(format string, args ...any) { _, _ = fmt.Fprintf(out, "note    "+format+"\n", args...) }
 	switch {
@@ -195,7 +197,8 @@ func (q *Question) reportRefusals(cfg *config.Config, who *mcp.Principal, out io
 	return refused
 }
 
-// tokenRefusals returns why a token with these claims is refused at an endpoint, or why that is unknown.
+// tokenRefusals returns the reasons for which a token with these claims is refused at an endpoint,
+// or for which that is unknown.
 func tokenRefusals(cfg *config.Config, claims json.RawMessage, endpoint string) []error {
 	if len(cfg.Auth.Issuers) == 0 {
 		return []error{errors.New("auth.issuers has none")}

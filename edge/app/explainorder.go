@@ -12,8 +12,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// reportOrder writes to out, in one line, the stages of a call of a tool that settings have, in their order: see callBackendTool of the
-// dispatch.
+// reportOrder writes to out, as one line, the stages of a call of a tool that the settings enable,
+// in their order: see dispatch, callBackendTool.
 func reportOrder(cfg *config.Config, approved, confirmed bool, out io.Writer) {
 	stages := []string{"names and what is hidden", "rules and scopes", "headers that mirror arguments"}
 	var hooks []string
@@ -44,7 +44,8 @@ func reportOrder(cfg *config.Config, approved, confirmed bool, out io.Writer) {
 	_, _ = fmt.Fprintf(out, "order   %s: the first that refuses a call ends it\n", strings.Join(stages, ", "))
 }
 
-// confirmedByService names the confirmation that the service of a tool requires itself; empty if there is none.
+// confirmedByService returns the name of the confirmation that the tool's service itself requires.
+// It is empty if there is none.
 func confirmedByService(pool *backend.Pool, t *policy.Target) string {
 	for _, b := range pool.Backends() {
 		if b.Name() != t.Backend || t.Kind != policy.Tool {

@@ -13,12 +13,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// explainedSet is the set of a question, and why the edge would refuse the caller there. The zero value
-// is the root, if that serves everything.
+// explainedSet is the set of a question, with the reason for which the edge would refuse the caller
+// there. The zero value is the root, if the root serves everything.
 type explainedSet struct {
 	set     *overlay.Set
 	refusal string
-	// off is whether the endpoint serves nothing, whatever the credentials are.
+	// off is true if the endpoint serves nothing, whatever the credentials are.
 	off bool
 }
 

@@ -34,8 +34,9 @@ type explained struct {
 // everything reports whether the question is about all that is listed.
 func (q *Question) everything() bool { return q.Tool+q.Prompt+q.Resource == "" }
 
-// targets returns what the question is about, as an overlay and a set show it; nil if no backend has
-// it, if the overlay hides it, or if it is no member of the set. Both may be nil.
+// targets returns the targets of the question, as an overlay and a set show them. It returns nil if
+// no backend has the target, if the overlay hides it, or if the set does not have it. Both may be
+// nil.
 func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) (out []explained) {
 	if q.Resource != "" {
 		return q.resource(pool, o, set)
@@ -49,7 +50,7 @@ func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.
 	return out
 }
 
-// hidden says what hides that about which the question is from every caller; empty if nothing does.
+// hidden returns what hides the question's target from every caller. It is empty if nothing does.
 func (q *Question) hidden(pool *backend.Pool, o *overlay.Overlay) string {
 	switch {
 	case q.Tool != "":
@@ -134,8 +135,8 @@ func unasked(pool *backend.Pool) (out []unread) {
 	return out
 }
 
-// reportBeyond writes to out, one line each, what the explanation lacks: backends that could not be
-// asked, and quotas.
+// reportBeyond writes to out, as one line each, what the explanation does not include: unreachable
+// backends, and quotas.
 func reportBeyond(cfg *config.Config, missing []unread, out io.Writer) {
 	for _, m := range missing {
 		_, _ = fmt.Fprintf(out, "note    the backend %q could not be asked for %s, so what it has may be missing here: %s\n", m.backend, m.what, m.why)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy/external"
 )
 
-// externalOf returns the settings of the policy server; nil if there is none.
+// externalOf returns the settings of the policy server, or nil if there is none.
 func externalOf(cfg *config.Config) *config.External {
 	if cfg.Policy == nil {
 		return nil
@@ -66,8 +66,8 @@ func (a *App) closeExternal(s policyServer) {
 	}
 }
 
-// ReportExternal writes to out which policy server authorizes requests, and when. Without one in the settings
-// it writes nothing.
+// ReportExternal writes to out the policy server that authorizes requests, and when it does.
+// Without one in the settings it writes nothing.
 func ReportExternal(cfg config.Config, out io.Writer) {
 	e := externalOf(&cfg)
 	if e == nil {

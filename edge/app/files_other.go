@@ -2,5 +2,5 @@
 
 package app
 
-// fileLimit returns how many files the process may have open; 0 means unknown.
+// fileLimit returns the maximum number of open files of the process. 0 means unknown.
 func fileLimit() int { return 0 }

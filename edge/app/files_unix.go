@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// fileLimit returns how many files the process may have open, as raised by the Go runtime at start;
-// 0 means unknown.
+// fileLimit returns the maximum number of open files of the process, as the Go runtime has raised
+// it at the start. 0 means unknown.
 func fileLimit() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil || l.Cur == 0 {

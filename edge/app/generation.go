@@ -28,8 +28,9 @@ type generation struct {
 	// number counts the generations of this process, from 1. since is when it was put in force.
 	number int64
 	since  time.Time
-	// before is the generation before; nil if there is none, or if an operator has put this one in
-	// force in its place: then rolledBack is true, also after the file was changed to have the same.
+	// before is the previous generation. It is nil if there is none, or if an operator has replaced
+	// it by rolling back to this one. rolledBack is then true, even after the file was changed to
+	// the same content.
 	before     *config.Generation
 	rolledBack bool
 
@@ -42,8 +43,8 @@ type generation struct {
 	replacement *backend.Replacement
 }
 
-// awaitNew bounds how long the new backends of a generation, which may be unreachable or slow, hold
-// up its swap. Until then the ones that they replace serve.
+// awaitNew bounds the time for which new backends of a generation, which may be unreachable or
+// slow, delay its swap. Until then the replaced ones serve.
 const awaitNew = 10 * time.Second
 
 // exchanges counts the swaps that changed a part.
@@ -68,8 +69,8 @@ func (a *App) opener(g *generation) *opener {
 	return &opener{tls: &a.tls, with: a.identityOf, lists: g.lists(a.log), learned: a.learned, log: a.log}
 }
 
-// exchange puts what was read in force, as a whole. After an error nothing of it is. It must not be
-// called concurrently. files are those that have changed.
+// exchange puts the settings of read in force, as a whole. After an error none of them is in force.
+// It must not be called concurrently. files are the names of the changed files.
 func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack bool, files []string) error {
 	was := a.current.Load()
 	next, err := a.open(ctx, read, was)
@@ -95,8 +96,8 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	return nil
 }
 
-// open opens the files and makes the connections of a generation, without connecting. What differs
-// from the one before is new. After an error the result has what was opened.
+// open opens the files and creates the connections of a generation, without connecting. It reuses
+// parts of was with equal settings. After an error the result has the parts that were opened.
 func (a *App) open(ctx context.Context, read *config.Generation, was *generation) (next *generation, err error) {
 	next = &generation{Generation: read, number: was.number + 1, server: was.server}
 	if err = checkDescriptors(ctx, &read.Config, was.backends); err != nil {
@@ -172,7 +173,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 	return parts
 }
 
-// release closes what a generation has opened and another one does not use.
+// release closes the parts that the generation g has opened and kept does not use.
 func (a *App) release(g, kept *generation) {
 	if g.server != kept.server {
 		a.closeExternal(g.server)
@@ -190,8 +191,8 @@ func sameBackends(a, b *generation) bool {
 	return slices.EqualFunc(a.backends, b.backends, func(x, y openBackend) bool { return x.Name == y.Name && x.Revision == y.Revision })
 }
 
-// keepClaims makes principals keep the claims that the policies and the conditions of sets of generations inspect
-// and that their backends get.
+// keepClaims makes principals keep the claims that the generations' policies and sets inspect, and
+// those that their backends get.
 func (a *App) keepClaims(of ...*generation) {
 	if a.auth == nil {
 		return

@@ -51,8 +51,8 @@ func (a *App) newHook(s *config.OpenHook) (out openHook, err error) {
 	return out, nil
 }
 
-// openHooks makes the hooks of a generation. One with equal settings in was is used again. After an error the result has those that
-// were opened.
+// openHooks opens the hooks of a generation. It reuses hooks of was with equal settings. After an
+// error the result has the hooks that were opened.
 func (a *App) openHooks(g *config.Generation, was []openHook) (out []openHook, _ error) {
 	for i := range g.Hooks {
 		s := &g.Hooks[i]
@@ -79,7 +79,7 @@ func (a *App) setHooks(g *generation) {
 	a.hooks.Store(hook.NewChain(list))
 }
 
-// lists returns the hooks of a generation on lists; nil if there are none.
+// lists returns the hooks of a generation that check lists, or nil if there are none.
 func (g *generation) lists(log *slog.Logger) *hook.Lists {
 	list := make([]*hook.Hook, len(g.hooks))
 	for i := range g.hooks {

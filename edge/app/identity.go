@@ -20,8 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// identities returns how the caller is identified to a backend; nil means by the contract's
-// Principal alone.
+// identities returns how a backend gets the identity of callers. A nil result means by the
+// contract's Principal only.
 type identities func(*config.Backend) backend.Identity
 
 // shownNothing is for code that only lists what backends have.
@@ -58,7 +58,7 @@ func (w *identityWays) forget(gone func(backend string) bool) {
 	w.signers = slices.DeleteFunc(w.signers, func(s *identity.Signer) bool { return gone(s.Audience) })
 }
 
-// counts returns how many identities were signed, and could not be, by backend.
+// counts returns the numbers of signed and of failed identities by backend.
 func (w *identityWays) counts() (signed, failed map[string]int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func signing(cfg *config.Config, log *slog.Logger) (identities, error) {
 	return a.identityOf, a.openIdentity()
 }
 
-// identityOf returns how the caller is identified to a backend.
+// identityOf returns how a backend gets the identity of callers.
 func (a *App) identityOf(b *config.Backend) backend.Identity {
 	switch {
 	case b.Identity == config.IdentityExchange && a.auth == nil:

@@ -45,7 +45,8 @@ type cluster struct {
 	warned map[string]string
 }
 
-// mergedSettings are the settings of a Service that requests a kind, by those of the edge, or why it has none.
+// mergedSettings are the settings of a Service that requests a kind, or the reason for which it has
+// none.
 type mergedSettings struct {
 	by       *config.Config
 	kind     string
@@ -53,8 +54,8 @@ type mergedSettings struct {
 	err      error
 }
 
-// settingsOf returns the settings of a Service as Config.Discovered does, and merges and validates them once for
-// each generation. The caller must not modify them. cluster.mu is locked.
+// settingsOf returns the settings of a Service as Config.Discovered does. It merges and validates
+// them once for each generation. The caller must not modify them. The caller holds cluster.mu.
 func (a *App) settingsOf(cfg *config.Config, found *kubernetes.Backend) (*config.Backend, error) {
 	if m, ok := a.cluster.merged[found.Name]; ok && m.by == cfg && m.kind == found.Kind {
 		return m.settings, m.err
@@ -142,8 +143,8 @@ func (a *App) discover(g *generation) {
 	}
 }
 
-// openServices opens the backends of the Services that were found last for settings that are to be in
-// force, except those that stay as they are.
+// openServices opens the backends of the known Services for the settings of a new generation. It
+// reuses those that do not change.
 func (a *App) openServices(g *generation) (out []openBackend) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
@@ -156,8 +157,9 @@ func (a *App) openServices(g *generation) (out []openBackend) {
 	return out
 }
 
-// openService returns the backend of a Service: one of known, if its settings are the same. An error
-// says why it cannot be one. cluster.mu is locked.
+// openService returns the backend of a Service. It reuses the one of known if the settings are
+// equal. The error is the reason for which the Service cannot be a backend. The caller holds
+// cluster.mu.
 func (a *App) openService(g *generation, found *kubernetes.Backend, known []openBackend) (*openBackend, error) {
 	cfg := &g.Config
 	settings, err := a.settingsOf(cfg, found)
@@ -185,9 +187,9 @@ func (a *App) openService(g *generation, found *kubernetes.Backend, known []open
 	return one, nil
 }
 
-// checkServiceFiles returns an error if a file cannot be used that an entry of kubernetes.backends names,
-// whether or not there is a Service for it. Entries that was has, which may be nil, are not checked: their
-// files are open, and used as they were if they cannot be read any more.
+// checkServiceFiles returns an error if a file that an entry of kubernetes.backends names cannot be
+// used, even if no Service matches the entry. It skips the entries of was: their files are open,
+// and stay in use if they cannot be read any more. was may be nil.
 func (a *App) checkServiceFiles(ctx context.Context, cfg, was *config.Config) error {
 	if cfg.Kubernetes == nil {
 		return nil
@@ -219,8 +221,8 @@ func (a *App) checkServiceFiles(ctx context.Context, cfg, was *config.Config) er
 	return nil
 }
 
-// CheckServiceMetadata returns an error for each entry of kubernetes.backends that names a file of metadata
-// which cannot be read.
+// CheckServiceMetadata returns an error for each entry of kubernetes.backends whose file of
+// metadata cannot be read.
 func CheckServiceMetadata(cfg config.Config) error {
 	if cfg.Kubernetes == nil {
 		return nil
@@ -252,7 +254,8 @@ func (a *App) closeServicesLocked(list []openBackend) {
 	}
 }
 
-// warnOfPrefix logs if a Service has requested another prefix than it has, or has one only by default.
+// warnOfPrefix logs if a Service has requested another prefix than that of the settings, or has
+// only a default prefix.
 func (a *App) warnOfPrefix(cfg *config.Config, b *kubernetes.Backend, prefix string) {
 	namespace, service, _ := strings.Cut(b.Name, "/")
 	switch {

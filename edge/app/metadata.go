@@ -112,8 +112,9 @@ func (v *fixedValue) now() string {
 	return v.text
 }
 
-// refused logs why the file cannot be used: the first failure, and each other one that two
-// consecutive checks find, because the file may be being written. The caller holds v.mu.
+// refused logs the reason for which the file cannot be used. It logs the first failure, and each
+// different one that two consecutive checks find, because the file may be in the process of being
+// written. The caller holds v.mu.
 func (v *fixedValue) refused(err error) {
 	why := err.Error()
 	settled := why == v.failed

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// owners are the owners of the files that the settings include, as they were read last. The zero value
-// has none.
+// owners has the states of the included files' owners after the last reading. The zero value has
+// none.
 type owners struct {
 	list []owner
 	// status is what operators see of the list; nil before set.

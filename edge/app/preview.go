@@ -12,16 +12,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Preview returns what clients would see of backends.
+// Preview returns a preview of what clients would see of backends.
 func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(served(cfg)) }
 
 // shownConflicts bounds the reported names that a backend loses to an earlier one.
 const shownConflicts = 20
 
-// ReportPreview writes to out, one line each, what clients would not see of the added backends and,
-// if complete, which names in the settings match nothing. What the catalog names of added backends
-// is reported in any case. The error has the entries that match nothing because they have names that only clients see, although they are there
-// to restrict something.
+// ReportPreview writes to out, as one line each, the objects of the added backends that clients
+// would not see and, if complete is true, the names in the settings that match nothing. It always
+// reports the catalog's names for added backends. The error lists the entries that are meant to
+// restrict an object but match nothing, because they have names that only clients see.
 func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) error {
 	var mistakes []error
 	for _, text := range p.Together() {

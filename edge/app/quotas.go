@@ -7,7 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// newQuotas makes the limiter of the quotas of the first generation; nil if there are none.
+// newQuotas creates the limiter for the quotas of the first generation. It returns nil if there are
+// none.
 func (a *App) newQuotas(g *generation) *quota.Limiter {
 	if len(g.Quotas) == 0 {
 		return nil

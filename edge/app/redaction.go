@@ -9,8 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Redaction returns the redaction of valid settings, for what is made before the App: the log, Telemetry and DevStore. The App replaces it
-// with each generation of settings, see WithRedaction.
+// Redaction returns the redaction of valid settings, for the objects that are created before the
+// App: the log, Telemetry and DevStore. The App replaces it with each generation of settings: see
+// WithRedaction.
 func Redaction(cfg *config.Config) (*redact.Current, error) {
 	m, err := cfg.Masker()
 	if err != nil {
@@ -24,7 +25,8 @@ func Redaction(cfg *config.Config) (*redact.Current, error) {
 // WithRedaction sets the holder of the App's redaction. The default is one that only the App has.
 func WithRedaction(c *redact.Current) Option { return func(a *App) { a.redaction = c } }
 
-// RedactedLog returns a logger to the same handler whose lines have no secrets. New and Telemetry use it for theirs.
+// RedactedLog returns a logger that replaces secrets and uses the same handler. New and Telemetry
+// use it for their loggers.
 func RedactedLog(log *slog.Logger, c *redact.Current) *slog.Logger {
 	return telemetry.RedactedLog(log, c.Texts(redact.Logs))
 }

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// redisWithin bounds how long CheckRedis waits.
+	// redisWithin bounds the duration of CheckRedis.
 	redisWithin = 5 * time.Second
-	// redisSpeaks bounds how long CheckRedis waits to see whether a server speaks TLS.
+	// redisSpeaks bounds the time in which CheckRedis determines whether a server speaks TLS.
 	redisSpeaks = time.Second
 )
 

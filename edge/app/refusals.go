@@ -64,7 +64,7 @@ func (o observedAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *we
 	return mcp.Principal{}, denied
 }
 
-// addressText formats an address for records; empty if there is none, as for a Unix socket.
+// addressText formats an address for records. It is empty for the zero Addr, as for a Unix socket.
 func addressText(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""

@@ -58,14 +58,15 @@ func (x *scopeCheck) has(scopes []string, need *config.NeededScope) bool {
 // reportUnheld writes the scopes that no key has, if keys are the only credentials.
 func (x *scopeCheck) reportUnheld() {
 	for i := range x.named {
-		if need := &x.named[i]; !need.Approver && !x.has(x.held(), need) { // without an issuer there are no approvers
+		if need := &x.named[i]; !need.Approver && !x.has(x.held(), need) { // there are no approvers without an issuer
 			x.line("note", "%s: no API key has the scope %q, and there is no issuer: %s", need.Setting, need.Scope, need.Effect)
 		}
 	}
 }
 
-// reportUnsupported writes the scopes that neither supported nor a key has, for which approvers have no use. The scopes of
-// operators and approvers may deliberately be unpublished, so that is a note only if it resembles another scope.
+// reportUnsupported writes the scopes that are neither supported by an issuer nor held by a key;
+// keys do not count for approvers. The scopes of operators and approvers may be unpublished on
+// purpose, so these are notes only if they resemble another scope, and otherwise information.
 func (x *scopeCheck) reportUnsupported(supported []string) {
 	for i := range x.named {
 		need, known, keys := &x.named[i], supported, ""
@@ -91,7 +92,7 @@ func (x *scopeCheck) reportUnnamed() {
 	for i := range x.named {
 		known = append(known, x.named[i].Scope)
 	}
-	if o := x.cfg.Admin.Auth; o != nil && o.Scope != "" { // also where a client certificate suffices
+	if o := x.cfg.Admin.Auth; o != nil && o.Scope != "" { // a client certificate may suffice instead
 		known = append(known, o.Scope)
 	}
 	if p := x.cfg.Policy; p != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// reportSets writes to out a line for each set with what it has and, if complete, a note for each that
-// has nothing and for each pattern that matches nothing. The error has those patterns that have names which only clients see.
+// reportSets writes to out a line for each set with its contents. If complete is true, it writes a
+// note for each set without contents and for each pattern that matches nothing. The error lists the
+// patterns with names that only clients see.
 func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Writer) error {
 	var mistakes []error
 	sets, err := cfg.OpenSets()
@@ -40,8 +41,9 @@ func reportSets(cfg *config.Config, p *catalog.Preview, complete bool, out io.Wr
 	return errors.Join(mistakes...)
 }
 
-// setsWithoutBoundary returns, one sentence each, the sets that an audience does not separate from
-// each other: an issuer has the same audiences for all, so that its tokens for one are accepted by all.
+// setsWithoutBoundary returns, as one sentence each, the sets that audiences do not separate from
+// each other. An issuer has the same audiences for all of them, so that its tokens for one set are
+// accepted by the others.
 func setsWithoutBoundary(cfg *config.Config) (notes []string) {
 	if len(cfg.OwnedSets()) == 0 || cfg.Auth == nil {
 		return nil

@@ -22,8 +22,8 @@ import (
 // endpoints are the paths at which everything is served, and below which sets are, each at its name.
 var endpoints = []string{endpointPath, sse.StreamPath, sse.MessagePath}
 
-// setAt returns the set that a path serves: empty for everything. served is false if the path serves
-// nothing, whatever sets there are.
+// setAt returns the set that a path serves. It is empty for the root with root: all. served is
+// false if the path can serve nothing, whatever the sets are.
 func setAt(cfg *config.Config, path string) (set string, served bool) {
 	for _, endpoint := range endpoints {
 		rest, below := strings.CutPrefix(path, endpoint)
@@ -58,8 +58,8 @@ func authSets(g *config.Generation) (out []auth.Set) {
 	return out
 }
 
-// setGuard is the authenticator of endpoints that serve sets: it refuses callers who may not use the
-// set of a path.
+// setGuard is the authenticator of endpoints that serve sets. It refuses callers that may not use
+// the set of the path.
 type setGuard struct {
 	a *App
 	// next authenticates. nil makes every caller anonymous.
@@ -72,8 +72,8 @@ var (
 	_ web.Challenger    = setGuard{}
 )
 
-// noEndpoint is the response at a path that serves nothing, or no set that the caller may use. It
-// does not say which.
+// noEndpoint returns the response at a path that serves nothing, or a set that the caller may not
+// use. It does not distinguish these.
 func noEndpoint() *web.Denial {
 	return &web.Denial{Status: http.StatusNotFound, Message: "there is no MCP endpoint at this path: check its address"}
 }
@@ -213,7 +213,7 @@ func (a *App) mount(mux *http.ServeMux, endpoint string, h http.Handler) {
 	}
 }
 
-// stdioSet returns the set of the client over stdio, who is anonymous.
+// stdioSet returns the set of the client over stdio, which is anonymous.
 func (a *App) stdioSet() (string, error) {
 	name := a.cfg.StdioSet()
 	if _, served := a.cfg.RootSet(); !served && name == "" {

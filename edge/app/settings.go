@@ -22,7 +22,7 @@ const settingsInterval = time.Second
 // settingsFile is the watched file of settings. A file that cannot be used changes nothing.
 type settingsFile struct {
 	reader *config.Reader
-	// stale is whether the file cannot be used, so that what was read before stays in force.
+	// stale is true if the file cannot be used, so that the previous settings stay in force.
 	stale atomic.Bool
 	// status is the state for operators; nil without a file.
 	status atomic.Pointer[admin.Settings]
@@ -41,7 +41,7 @@ type settingsFile struct {
 	waiting []config.Waiting
 	// owners are the owners of included files.
 	owners owners
-	// rolledBack is whether an operator has put the settings in force, and the file has others.
+	// rolledBack is true if an operator has put the settings in force, and the file has others.
 	rolledBack atomic.Bool
 	// held is, while rolledBack, the content that was refused when the settings were rolled back. It
 	// is not tried again. nil without one.
@@ -125,8 +125,8 @@ func (a *App) refreshSettings(ctx context.Context) {
 	a.storeStatus()
 }
 
-// take puts a content of the file in force, and what was read of the files that it includes. The error
-// is why the content cannot be used.
+// take puts the content of the settings file, and of the files that it includes, in force. The
+// error is the reason for which the content cannot be used.
 func (a *App) take(ctx context.Context, now content, included config.Included) error {
 	s := &a.settings
 	if now.err != "" {
@@ -155,8 +155,8 @@ func (a *App) take(ctx context.Context, now content, included config.Included) e
 	return nil
 }
 
-// relocate has the log name the lines at which owners' conditions are now: read has the content of the generation in
-// force, whose lines may have moved by a comment.
+// relocate updates the lines of owners' conditions in the log. read has the content of the
+// generation in force, but a comment may have moved its lines.
 func (a *App) relocate(read *config.Generation, in *generation) {
 	moved := in.Policy != nil && !in.Policy.SamePlaces(read.Policy)
 	sets := make(map[string]*config.OpenSet, len(in.Sets))
@@ -235,8 +235,8 @@ func (a *App) warnOfWaiting(now []config.Waiting) {
 	s.waiting = now
 }
 
-// rereadSettings reads the file on request, twice, because it was written before. It logs how the
-// settings are unless a reading has logged that they have changed.
+// rereadSettings reads the file on request. It reads it twice, because a fault counts only if two
+// consecutive reads find it. It logs the result, unless a reading has already logged a change.
 func (a *App) rereadSettings(ctx context.Context) {
 	before := a.logged()
 	a.refreshSettings(ctx)
@@ -261,7 +261,7 @@ func (a *App) logged() loggedSettings {
 	return loggedSettings{a.current.Load().number, s.stale.Load(), s.rolledBack.Load(), s.logged, strings.Join(s.keys(), " ")}
 }
 
-// logRequested logs how the settings are.
+// logRequested logs the result of a requested reading.
 func (a *App) logRequested() {
 	s := &a.settings
 	s.mu.Lock()

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Snapshot returns what a caller would see of the backends now, at the endpoint of a set or, with an empty name,
-// with root: all, and how many entries the policy hides from it. It fails if a backend could not be asked for
-// all of its lists, or if the caller may not use the set.
+// Snapshot returns the lists of the backends that a caller sees now at the endpoint of a set, and
+// the number of entries that the policy hides. An empty set means the root with root: all. It fails
+// if a list of a backend cannot be read, or if the caller may not use the set.
 func Snapshot(ctx context.Context, cfg config.Config, set string, who *mcp.Principal) (now *snapshot.Snapshot, hidden int, err error) {
 	p, err := cfg.CompilePolicy()
 	if err != nil {

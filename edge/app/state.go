@@ -39,7 +39,7 @@ type media interface {
 	Tasks(h medium.Hooks) medium.Store
 	// Start connects. An error that is state.ErrUnavailable may be temporary.
 	Start(ctx context.Context) error
-	// Secret returns the key that replicas on this medium share; nil if there is none.
+	// Secret returns the key that replicas on this medium share, or nil if there is none.
 	Secret(ctx context.Context) ([]byte, error)
 	// Close ends what Start began.
 	Close() error
@@ -71,10 +71,11 @@ const (
 	startTimeout = 5 * time.Second
 )
 
-// startState waits until the state can be used. Before that this replica is not ready: a replica
-// that never reached its state must not replace others that did. It also returns nil when ctx ends,
-// since the process was then asked to end. Later failures of the state end nothing: the stateless
-// era keeps working, and the other recovers by itself. It calls away after each attempt that fails.
+// startState waits until the state can be used. Until then this replica is not ready, because a
+// replica that never reached its state must not replace others that did. It calls away after each
+// failed attempt. It also returns nil when ctx ends, because the process was then asked to end.
+// Later failures of the state do not end the process: the stateless era continues, and the stateful
+// one recovers by itself.
 func (a *App) startState(ctx context.Context, away func()) error {
 	for failures := new(telemetry.Repeated); ; {
 		err := a.tryState(ctx)
@@ -103,8 +104,8 @@ func (a *App) startState(ctx context.Context, away func()) error {
 	}
 }
 
-// mistaken returns the error of an unreachable state. If the server answers with another TLS
-// setting, the error says what to change in the settings.
+// mistaken returns the error for an unreachable state. If the server speaks TLS and the settings do
+// not, or the reverse, the error says which setting to change.
 func (a *App) mistaken(err error) error {
 	if a.cfg.Redis.URL == "" || lasting(err) {
 		return err

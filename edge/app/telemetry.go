@@ -37,8 +37,8 @@ func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level =
 // WithRereads rereads the settings file whenever a value is received.
 func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.rereads = asked } }
 
-// DevStore returns the store of the last calls for developers; nil unless the settings enable it. redaction is
-// that of its texts.
+// DevStore returns the store of recent calls for developers, or nil if the settings do not enable
+// it. redaction replaces secrets in its texts.
 func DevStore(cfg config.Config, redaction *redact.Current) *dev.Store {
 	if !cfg.Admin.Dev {
 		return nil
@@ -46,7 +46,7 @@ func DevStore(cfg config.Config, redaction *redact.Current) *dev.Store {
 	return dev.NewStore(dev.Options{Redact: redaction.Texts(redact.Dev)})
 }
 
-// devTasks returns how many tasks the page shows; 0 if there is no page.
+// devTasks returns the number of tasks that the page shows. It is 0 without the page.
 func devTasks(store *dev.Store) int {
 	if store == nil {
 		return 0
@@ -54,9 +54,10 @@ func devTasks(store *dev.Store) int {
 	return 100
 }
 
-// Telemetry sets up telemetry by the settings and the process's environment. store, unless it is
-// nil, gets every span in addition to the exporter in the environment: whatever sampling the client
-// wants, and with arguments and results if no exporter gets those. redaction is that of what is exported.
+// Telemetry sets up telemetry by the settings and the process's environment. If store is not nil,
+// it gets every span, in addition to the exporter in the environment and independently of the
+// client's sampling decision. Its spans have arguments and results, unless an exporter gets these.
+// redaction replaces secrets in exported data.
 func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store, redaction *redact.Current) (*telemetry.Telemetry, error) {
 	log = RedactedLog(log, redaction)
 	reportOTel(log)
@@ -75,7 +76,7 @@ func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store, redaction 
 	return telemetry.New(context.Background(), o)
 }
 
-// flushTimeout bounds how long the end of the process waits for the last spans and metrics.
+// flushTimeout bounds the export of the last spans and metrics at the end of the process.
 const flushTimeout = 5 * time.Second
 
 func (a *App) closeTelemetry() error {

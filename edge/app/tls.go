@@ -17,7 +17,7 @@ import (
 // ends are the TLS endpoints of an edge.
 type ends struct {
 	certs.Set
-	// mcp and admin are those of the listeners; nil means plain HTTP.
+	// mcp and admin are the sources of the listeners' certificates. nil means plain HTTP.
 	mcp, admin *certs.Source
 }
 
@@ -114,8 +114,8 @@ func (a *App) observeTLS() []error {
 	}
 }
 
-// CheckTLS writes to out what the TLS files of listeners and backends contain, and their problems,
-// which it also returns as the error.
+// CheckTLS writes the contents of the TLS files of listeners and backends to out, with their
+// faults. It also returns the faults as the error.
 func CheckTLS(cfg config.Config, out io.Writer) error {
 	var errs []error
 	end := func(f certs.Files, server bool) {

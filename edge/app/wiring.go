@@ -120,7 +120,7 @@ func (a *App) wireAccess() (err error) {
 	return nil
 }
 
-// wireDispatch creates the dispatcher, the table of names and the registry of what is disabled.
+// wireDispatch creates the dispatcher, the table of names and the registry of disabled objects.
 func (a *App) wireDispatch() error {
 	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Advanced.NameBytes), Logger: a.log})
 	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Advanced.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
