@@ -6,7 +6,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Allowances for what a record takes beside its text, in either medium.
+// Allowances for the memory of a record in addition to its text, in any medium.
 const (
 	sessionOverhead      = 512
 	subscriptionOverhead = 64
@@ -14,8 +14,8 @@ const (
 	claimOverhead        = 8
 )
 
-// Bytes returns what the record counts for SessionBytes: its text, above all subscriptions, client
-// info and capabilities, and an allowance for the rest. It takes time in proportion to the
+// Bytes returns the size of the record for SessionBytes: its text, which is mainly subscriptions,
+// client info and capabilities, and an allowance for the rest. Its time is linear in the number of
 // subscriptions.
 func (s *Session) Bytes() int {
 	n := sessionOverhead + len(s.ID) + len(s.Set) + principalBytes(&s.Principal) + len(s.ClientInfo) + len(s.Capabilities)
@@ -45,19 +45,18 @@ func principalBytes(p *mcp.Principal) int {
 	return n
 }
 
-// Bytes returns what the call counts for SessionBytes until it is done: its params, its principal,
-// and an allowance for the rest. The state and the answers of a waiting call count in addition,
-// with their length.
+// Bytes returns the size of the call for SessionBytes until it is done: its params, its principal,
+// and an allowance for the rest. The state and the answers of a waiting call are added to it.
 func (c *Request) Bytes() int {
 	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Shown) + len(c.Added) + len(c.Trace) + principalBytes(&c.Principal)
 }
 
-// Bytes returns what an answer counts for SessionBytes while its call waits.
+// Bytes returns the size of an answer for SessionBytes while its call waits.
 func (a *Answer) Bytes() int { return len(a.Result) + len(a.Error) + principalBytes(&a.By) }
 
 // RoomError means that a write does not fit within SessionBytes. It is an ErrLimit.
 type RoomError struct {
-	// Used is what the session keeps, More what was to be added, Max the bound, in bytes.
+	// Used is the size of the session, More the size of the addition, and Max the bound, in bytes.
 	Used, More, Max int
 }
 
@@ -68,8 +67,8 @@ func (e *RoomError) Error() string {
 
 // PrincipalRoomError means that a write does not fit within PrincipalBytes. It is an ErrLimit.
 type PrincipalRoomError struct {
-	// Used is what the principal, or the address of an anonymous caller, keeps, More what was to be
-	// added, Max the bound, in bytes.
+	// Used is the size of the sessions of the principal, or of the address of an anonymous caller.
+	// More is the size of the addition, and Max the bound, in bytes.
 	Used, More, Max int
 }
 

@@ -31,11 +31,13 @@ type Request struct {
 	// RequestID is the client's JSON-RPC id, as JSON text.
 	RequestID string
 	Method    mcp.Method
-	// Via is the tool of the edge through which the client made the request, whose response has the form of that tool. Empty means
-	// that the client made it directly. The medium only stores it.
+	// Via is the tool of the edge through which the client made the request. The response has the
+	// form of that tool. Empty means that the client made the request directly. The medium only
+	// stores it.
 	Via string
-	// Shown is the name that the client used for the target, if it is another one than that in Params, and Added
-	// are the members of the arguments that the edge added, as an object (mcp.Params). The medium only stores them.
+	// Shown is the name that the client used for the target, if it differs from that in Params.
+	// Added is an object with the members of the arguments that the edge added (mcp.Params). The
+	// medium only stores them.
 	Shown string
 	Added json.RawMessage
 	// Principal is the caller that made the request, with the rights of its credentials at that
@@ -48,8 +50,8 @@ type Request struct {
 	// Deadline ends the call's whole life, waiting included. After it the call is an orphan, which
 	// its claimer finishes. Zero means none.
 	Deadline time.Time
-	// Repeatable is whether the call may run again after it was lost in PhaseDispatched. The medium
-	// only stores it: a claimer that finds a dispatched call which is neither repeatable nor
+	// Repeatable is true if the call may run again after it was lost in PhaseDispatched. The medium
+	// only stores it. A claimer that finds a dispatched call which is neither Repeatable nor
 	// Resumable, or has too many Lapses, finishes it with an unknown outcome.
 	Repeatable bool
 	// Backend is the configured name of the backend that the call is bound to, with its state,

@@ -2,7 +2,7 @@ package state
 
 import "time"
 
-// Sighting is a session as read, with what a medium knows beside its record.
+// Sighting is a session as it was read, with what the medium knows in addition to its record.
 type Sighting struct {
 	*Session
 	// OpenCalls is the number of calls that are not done, including those that wait for an answer.

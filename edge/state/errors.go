@@ -9,8 +9,8 @@ import (
 var (
 	// ErrNotFound: the session, stream or call does not exist (any more).
 	ErrNotFound = errors.New("state: not found")
-	// ErrFenced: the write's epoch is stale or the call is done. The writer has lost the call: it
-	// cancels what it runs and only follows.
+	// ErrFenced: the write's epoch is stale, or the call is done. The writer has lost the call: it
+	// must cancel its execution, and only follow the log.
 	ErrFenced = errors.New("state: fenced")
 	// ErrExists: the id of a new session, stream or call is taken.
 	ErrExists = errors.New("state: id is taken")
@@ -24,8 +24,8 @@ var (
 	ErrCursor = errors.New("state: not a cursor of this list")
 	// ErrUnavailable: the medium cannot be reached; it is unknown whether the write happened.
 	ErrUnavailable = errors.New("state: unavailable")
-	// ErrUnacknowledged: the write happened, or may have, but fewer copies of the medium have it
-	// than required, so it may be lost. The caller undoes what it began, or retries, as after
-	// ErrUnavailable, which this error wraps.
+	// ErrUnacknowledged: the write happened, or may have, but fewer copies of the medium
+	// acknowledged it than required, so it may be lost. The caller undoes its operation, or retries
+	// it, as after ErrUnavailable, which this error wraps.
 	ErrUnacknowledged = fmt.Errorf("%w: too few copies of it acknowledged the write", ErrUnavailable)
 )

@@ -19,14 +19,14 @@ const (
 	RequestCancelled
 	// RootsChanged: the client's roots changed.
 	RootsChanged
-	// StreamLeft: the client has closed the session's attached standalone stream; a spare one is to
-	// be attached.
+	// StreamLeft: the client has closed the session's attached standalone stream, so that a replica
+	// should attach a spare one.
 	StreamLeft
 	// RequestBegan: a call with the client's id RequestID has a record since another replica's
 	// Commit. Only media send it.
 	RequestBegan
-	// ListsServed: the client has read lists at another replica, of which the record has the digest, and which that replica
-	// does not have any more.
+	// ListsServed: the client has read lists at another replica, which does not have these lists any
+	// more. The record has their digest.
 	ListsServed
 )
 
@@ -40,5 +40,5 @@ type SessionEvent struct {
 	By *mcp.Principal `json:",omitempty"`
 }
 
-// NotifiableFor is how long the holders of a deleted session can still be notified.
+// NotifiableFor is the time for which the holders of a deleted session can still be notified.
 const NotifiableFor = 10 * time.Second

@@ -29,7 +29,7 @@ type Session struct {
 	ClientInfo, Capabilities json.RawMessage
 	// LogLevel is the level set by the client. LogNone means not set.
 	LogLevel mcp.LogLevel
-	// Initialized is whether notifications/initialized arrived.
+	// Initialized is true if notifications/initialized has arrived.
 	Initialized bool
 	// Subscriptions are resource URIs in the order of subscription.
 	Subscriptions []string
@@ -79,14 +79,16 @@ type Patch struct {
 // MaxTasks bounds the tasks in the record of a session.
 const MaxTasks = 64
 
-// Limits bounds what a medium keeps. Zero fields mean the values of DefaultLimits.
+// Limits bounds what a medium stores. Zero fields mean the values of DefaultLimits.
 type Limits struct {
-	// SessionTTL is how long a session lives after its last use. All methods of a medium use it but
-	// Read, Notify, Beat, List and those with use false. A medium may keep it a sixteenth longer,
-	// or a second if that is more, and at most a quarter. It does not end while one of its calls is
-	// not done or a live replica follows one of its streams.
+	// SessionTTL is the lifetime of a session after its last use. All methods of a medium use the
+	// session, except Read, Notify, Beat, List and those with use false. A medium may keep the
+	// session longer by a sixteenth, or by a second if that is more, and at most by a quarter. A
+	// session does not end while one of its calls is not done, or while a live replica follows one
+	// of its streams.
 	SessionTTL time.Duration
-	// LogTTL is how long a finished stream can be replayed, within the life of its session.
+	// LogTTL is the time for which a finished stream can be replayed, within the lifetime of its
+	// session.
 	LogTTL time.Duration
 	// LogEvents and LogBytes bound the log of one stream. Beyond them the oldest progress and log
 	// messages are dropped, never requests and responses.
@@ -99,22 +101,23 @@ type Limits struct {
 	// StreamsPerSession bounds the unfinished streams of one session. As many finished streams are
 	// kept for replay; the oldest are dropped first.
 	StreamsPerSession int
-	// SessionBytes bounds what one session keeps: its record (Session.Bytes), its calls that are
+	// SessionBytes bounds the size of one session: its record (Session.Bytes), its calls that are
 	// not done (Call.Bytes), the state and the answers of those that wait, and the logs of its
-	// streams. To make room, finished streams are dropped, then progress and log messages; a
+	// streams. To make room, finished streams are dropped, and then progress and log messages. A
 	// subscription, call, question or answer that still does not fit is refused with a RoomError.
 	SessionBytes int
-	// PrincipalBytes bounds what the sessions of one principal, or of all anonymous callers of one
-	// address (mcp.CountedAddress), count for SessionBytes together, over all media that share
-	// accounts. A session, subscription, call, question, answer or response that does not fit is
-	// refused with a PrincipalRoomError; a response of up to 4 KiB always fits. Progress and log
-	// messages are not refused; instead the stream that grows drops its oldest ones. What a medium
-	// lends a session beyond its needs, at most an eighth or 1 KiB, counts too. Below 0 means no
-	// bound.
+	// PrincipalBytes bounds the sum of the sizes (SessionBytes) of all sessions of one principal, or
+	// of all anonymous callers of one address (mcp.CountedAddress), over all media that share
+	// accounts. Below 0 means no bound.
+	//
+	// A session, subscription, call, question, answer or response that does not fit is refused with
+	// a PrincipalRoomError. A response of up to 4 KiB always fits. Progress and log messages are not
+	// refused; instead the growing stream drops its oldest ones. What a medium lends a session
+	// beyond its needs also counts: at most an eighth or 1 KiB.
 	PrincipalBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int
-	// Lease is how long a replica may be silent before its calls are taken over.
+	// Lease is the time after its last heartbeat at which a replica's calls are taken over.
 	Lease time.Duration
 }
 
@@ -134,8 +137,8 @@ func (l Limits) OrDefaults() Limits {
 	}
 }
 
-// ClaimLife is how long a claim lasts under which nothing is written. After that its claimer is
-// lost or never got the claim's reply.
+// ClaimLife is the lifetime of a claim under which nothing is written. After that its claimer is
+// lost, or never got the claim's reply.
 func (l Limits) ClaimLife() time.Duration { return 3 * l.Lease }
 
 // DefaultLimits returns the documented defaults.

@@ -18,7 +18,7 @@ type Epoch uint64
 // EpochOf returns the epoch with a counter and random bits.
 func EpochOf(counter uint64, random uint32) Epoch { return Epoch(counter<<randomBits | uint64(random)) }
 
-// Counter returns how many owners the call had.
+// Counter returns the number of owners that the call has had.
 func (e Epoch) Counter() uint64 { return uint64(e) >> randomBits }
 
 // Random returns the bits that its owner drew.

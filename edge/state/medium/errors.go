@@ -2,8 +2,8 @@ package medium
 
 import "fmt"
 
-// RewoundError means that a write does not follow the medium's state: the medium lost writes.
-// Nothing was written. Restore restores what was lost.
+// RewoundError means that a write does not follow the medium's state, because the medium lost
+// writes. Nothing was written. Restore restores the lost writes.
 type RewoundError struct {
 	// Epoch and N are the state that the medium has of the call instead. Zero means that it has
 	// none.

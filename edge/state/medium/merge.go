@@ -14,7 +14,7 @@ type Verdict uint8
 const (
 	// Stands: the medium already has the step, or a later one of the same epoch.
 	Stands Verdict = iota
-	// Restored: the medium had lost it and has it again.
+	// Restored: the medium had lost the call's last writes, and has them again.
 	Restored
 	// Superseded: the call has another owner, or has ended; that stands.
 	Superseded

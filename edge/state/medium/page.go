@@ -73,9 +73,9 @@ func (p Position) Ahead(last Position) bool {
 	return p.Epoch.Counter() > last.Epoch.Counter() || p.Epoch == last.Epoch && p.Seq > last.Seq
 }
 
-// Again returns the entries of a log that are sent again to a reader ahead of it. A call of a batch
-// that has lost nothing writes on, at places that the reader knows for others: the reader gets what
-// it must not miss.
+// Again returns the entries of a log that must be sent again to a reader ahead of it. A call of a
+// batch that has lost nothing continues to write, at places that the reader has seen with other
+// entries. The reader gets those entries that it must not miss.
 func Again(log []Entry, calls []*Record, after Position) (out []Entry) {
 	batch := slices.ContainsFunc(calls, func(r *Record) bool { return r.Batch > 0 })
 	for _, e := range log {

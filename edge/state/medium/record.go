@@ -38,15 +38,14 @@ type Record struct {
 	// Open are the ids of URL elicitations, by key, that are not complete: those of the last
 	// questions, without those that an entry Completes. nil means none.
 	Open map[string]string
-	// Progress is the highest progress that the client was sent. HasProgress is whether there is
-	// one.
+	// Progress is the highest progress that the client got. HasProgress is true if it got any.
 	Progress    float64
 	HasProgress bool
-	// Resumable means that the round in progress, or the next, may run again from State when its
-	// owner is lost, whatever Repeatable says.
+	// Resumable means that the current round, or the next one, may be rerun from State after the
+	// loss of its owner, even if Repeatable is false.
 	Resumable bool
-	// Brief is the summary of its log by the writer of the last entries, also of a call that is
-	// done. nil means none.
+	// Brief is the summary of the log by the writer of its last entries. A call that is done also
+	// has it. nil means none.
 	Brief []byte
 	// Cancelled means that it was claimed because the client has cancelled it. Its owner ends it
 	// without a response.
@@ -126,9 +125,9 @@ func (r *Record) Missing() (n int) {
 	return n
 }
 
-// Claim gives the call to a new owner. lapsed means that the last one was lost without leaving,
-// cancel that the client has cancelled the call, and by is Which.CancelledBy, of which the first
-// counts.
+// Claim gives the call to a new owner. lapsed means that the last owner was lost without leaving.
+// cancel means that the client has cancelled the call, and by is Which.CancelledBy; the first one
+// is kept.
 func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 	r.Cancelled = r.Cancelled || cancel
 	if cancel && r.CancelledBy == "" {

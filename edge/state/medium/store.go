@@ -76,11 +76,14 @@ type Calls interface {
 	// Asking returns the call that waits for the answer to an open question of the session, or nil.
 	// It does not change the call. ErrNotFound: the session does not exist.
 	Asking(ctx context.Context, session, ask string) (*Record, error)
-	// Claim takes a call from its owner, alive or not, as by Record.Claim. Repeated with the same
-	// random bits, it returns the same as long as nothing was written under the claim. ErrFenced:
-	// another replica was first (the epoch is not w.Epoch), the call is done, or w names an epoch
-	// and the call waits before its deadline. ErrNotFound. Of several calls with one request id it
-	// takes the youngest.
+	// Claim takes over a call from its owner, whether that is alive or not, by the rules of
+	// Record.Claim. If it is repeated with the same random bits, it returns the same result as long
+	// as nothing was written under the claim. Of several calls with one request id it takes the
+	// youngest.
+	//
+	// The error is ErrFenced if another replica was first (the epoch is not w.Epoch), if the call is
+	// done, or if w has an epoch and the call waits before its deadline. It is ErrNotFound if there
+	// is no such call.
 	Claim(ctx context.Context, w Which) (*Owned, error)
 	// Restore restores what this replica knows of a call: its record after the last step that it
 	// had acknowledged, and entries in their order. The medium merges them (Record.Merge,
@@ -144,7 +147,7 @@ type Glance struct {
 	// Waits are the ids of the unanswered questions in the order of asking. nil means that the call
 	// does not wait.
 	Waits []string
-	// Ended is whether the call is done.
+	// Ended is true if the call is done.
 	Ended bool
 }
 
@@ -173,8 +176,8 @@ type Replicas interface {
 	Of(ctx context.Context, owner mcp.Principal) (ids []string, err error)
 }
 
-// Hooks are what a replica gives the constructor of its medium. Both are called from goroutines of
-// the medium and may block.
+// Hooks are the callbacks of a medium. The replica passes them to the constructor. Goroutines of
+// the medium call them, and they may block.
 type Hooks struct {
 	// Event handles an event from another replica. It returns when the event has taken effect here.
 	Event func(state.SessionEvent)

@@ -19,7 +19,7 @@ const (
 	NextDispatched
 	// NextReady: the backend was busy. It is called again later with the state.
 	NextReady
-	// NextWaiting: the client is asked; the lease ends.
+	// NextWaiting: the call waits for its client, and the lease ends.
 	NextWaiting
 	// NextDone: the last step; the lease ends.
 	NextDone
@@ -49,8 +49,9 @@ type Write struct {
 	Next    Next
 	// Asks are the questions of NextWaiting, in the order of their entries.
 	Asks []state.Ask
-	// Round is the number of the round that begins, with State, if the record does not have it;
-	// zero means none. The number of the round in progress restarts it from State: a checkpoint.
+	// Round is the number of the round that begins, with State, if the record does not have it. 0
+	// means that none begins. The number of the current round means that it restarts from State: a
+	// checkpoint.
 	Round int
 	// State is that of NextWaiting, or of a round that begins.
 	State []byte

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// sessionBytes is what a session takes beside what state.Session.Bytes counts: the copies that
+	// sessionBytes is the size of a session in addition to state.Session.Bytes, for the copies that
 	// replicas hold.
 	sessionBytes = 3 << 10
-	// streamBytes is what a stream takes beside its entries.
+	// streamBytes is the size of a stream in addition to its entries.
 	streamBytes = 1 << 10
 	// reclaimEvery is the shortest interval between two searches for memory to free.
 	reclaimEvery = 100 * time.Millisecond
 )
 
-// WithBudget charges what the medium keeps to the creators of the sessions: their principals, or
-// else their addresses. Writes were admitted before and are never refused here. When a holder is
-// refused something, the ended streams of its sessions that have no reader are dropped early.
+// WithBudget charges the memory of sessions to their creators: their principals, or else their
+// addresses. It does not refuse writes, which were admitted before. When the budget refuses a
+// holder, ended streams of its sessions without a reader are dropped early.
 func WithBudget(b *budget.Budget) Option {
 	return func(m *Medium) {
 		m.budget = b
@@ -29,8 +29,8 @@ func WithBudget(b *budget.Budget) Option {
 // WithCharges is WithBudget, but nothing is dropped early: ended streams are still needed.
 func WithCharges(b *budget.Budget) Option { return func(m *Medium) { m.budget = b } }
 
-// account charges the holder of a locked session with what the session keeps now. charge calls it,
-// as does code that changes the record or the number of streams.
+// account charges the holder of a locked session for its current size. charge calls it, and so does
+// code that changes the record or the number of streams.
 func (m *Medium) account(s *session) {
 	if m.budget == nil || s.gone {
 		return
@@ -40,8 +40,8 @@ func (m *Medium) account(s *session) {
 	s.memory.Settle(budget.Logs, int64(s.bytes)-record+streamBytes*int64(len(s.streams)))
 }
 
-// reclaim drops the ended streams of a holder's sessions. It returns false if there are none, or
-// the last search is too recent.
+// reclaim drops the ended streams of a holder's sessions. It returns false if there are none, or if
+// the last call was too recent.
 func (m *Medium) reclaim(h *budget.Holder) (freed bool) {
 	now := m.clock().Sub(m.start)
 	last := m.reclaimed.Load()

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Accounts count what the sessions of each caller keep, for Limits.PrincipalBytes, over all media
-// that share them (WithAccounts). They are safe for concurrent use. Make them with NewAccounts.
+// Accounts count the sizes of each caller's sessions, for Limits.PrincipalBytes, over all media
+// that share them (WithAccounts). They are safe for concurrent use. Use NewAccounts to create them.
 type Accounts struct {
 	shards [shardCount]struct {
 		mu sync.Mutex
@@ -20,7 +20,7 @@ type Accounts struct {
 	}
 }
 
-// account counts what one caller keeps.
+// account counts the size of one caller's sessions.
 type account struct {
 	key string
 	// bytes is the sum over all its sessions.
@@ -148,8 +148,8 @@ func (m *Medium) sweepAccount(s *session, now time.Time) {
 	}()
 }
 
-// growth returns what a write adds to what the owner keeps, and whether it may be refused for that.
-// A short end of a call always fits.
+// growth returns the number of bytes that a write adds to its owner's account. refused means that
+// the write may be refused for them. A short end of a call always fits.
 func growth(w *pinning, more int) (bytes int, refused bool) {
 	bytes = more + w.pinned
 	return bytes, bytes > 0 && (w.begins || w.asks || bytes > smallEnd)

@@ -16,7 +16,7 @@ type storedCall struct {
 	// its writer.
 	logged medium.Position
 	owner  *Store
-	// held is whether the lease of the epoch is in force; a waiting call has none.
+	// held is true if the lease of the epoch is in force. A waiting call has none.
 	held    bool
 	claimed time.Time
 }

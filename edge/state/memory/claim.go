@@ -17,7 +17,7 @@ func (r *Store) owns(c *storedCall, random uint32, now time.Time) {
 	}
 }
 
-// owned returns what the owner of a call of a locked session gets.
+// owned returns the result of a claim of a locked session's call, for its owner.
 func (s *session) owned(c *storedCall) *medium.Owned {
 	rec := c.Record
 	return &medium.Owned{Record: &rec, Session: s.record}

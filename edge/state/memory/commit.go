@@ -70,7 +70,7 @@ func pinnedOf(entries []state.Entry) (n int) {
 	return n
 }
 
-// weight returns what a record counts for SessionBytes.
+// weight returns the size of a record for SessionBytes.
 func weight(r *medium.Record) int {
 	if r.Phase == state.PhaseDone {
 		return 0
@@ -147,7 +147,8 @@ func (m *Medium) run(s *session, c *storedCall) {
 	m.charge(s, weight(&c.Record))
 }
 
-// fenced returns why a step is refused, or nil if it is to be taken or was taken.
+// fenced returns the error with which a step is refused. nil means that it was taken before, or can
+// be taken.
 func (r *Store) fenced(c *storedCall, w *medium.Write, now time.Time) error {
 	if c == nil || c.Stream != w.Stream || r.m.lapsed(c.stream, now) {
 		r.m.rollbacks.Add(1)
@@ -225,7 +226,7 @@ func (m *Medium) become(s *session, c *storedCall, next *medium.Record) {
 	}
 }
 
-// bytesOf returns what the asks add to the log.
+// bytesOf returns the size of asks in the log.
 func bytesOf(asks []state.Ask) (n int) {
 	for i := range asks {
 		n += len(asks[i].Message)

@@ -24,7 +24,7 @@ func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 	m.spare(s, l)
 }
 
-// charge adds n bytes, which may be negative, to what a locked session keeps.
+// charge adds n bytes, which may be negative, to the size of a locked session.
 func (m *Medium) charge(s *session, n int) {
 	s.bytes += n
 	m.bytes.Add(int64(n))
@@ -52,7 +52,7 @@ func (m *Medium) dropOldest(s *session, l *stream) {
 	m.dropped.Add(1)
 }
 
-// fits makes room for more bytes, or returns why there is none.
+// fits makes room for more bytes, or returns an error if it cannot.
 func (m *Medium) fits(s *session, l *stream, more int) error {
 	if more <= 0 || m.makeRoom(s, l, more) {
 		return nil

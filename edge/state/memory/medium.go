@@ -80,11 +80,11 @@ func (m *Medium) Close() {
 	}
 }
 
-// Stats are what a medium holds and has lost.
+// Stats counts the content and the losses of a medium.
 type Stats struct {
 	// Sessions and Streams (finished ones included) in memory.
 	Sessions, Streams int
-	// Bytes is what all sessions together count for Limits.SessionBytes.
+	// Bytes is the sum of the sizes of all sessions for Limits.SessionBytes.
 	Bytes int
 	// Dropped counts the progress and log messages dropped because of the bounds on logs.
 	Dropped uint64

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// notifyWait is how long an event waits for its handlers.
+	// notifyWait bounds the wait of an event for its handlers.
 	notifyWait = 250 * time.Millisecond
 	// maxHandlers bounds the handlers of one replica that run at once. Further events are lost.
 	maxHandlers = 256
@@ -84,7 +84,7 @@ func (r *Store) holders(id string, now time.Time) []*Store {
 	return nil
 }
 
-// handle runs the replica's handler. It returns false if there is none, or too many run.
+// handle runs the replica's handler. It returns false if there is none, or if too many run.
 func (r *Store) handle(b state.SessionEvent, handled chan<- struct{}) bool {
 	if r.onEvent == nil {
 		return false

@@ -21,8 +21,8 @@ type session struct {
 	holders []*Store
 	streams map[string]*stream
 	calls   map[string]*storedCall
-	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client id
-	// it finds the younger.
+	// requests maps the client's request ids to calls, asks the edge's. For two calls with one
+	// client id it has the younger.
 	requests, asks map[string]*storedCall
 	// running are the calls that are not done.
 	running   map[*storedCall]struct{}
@@ -31,7 +31,7 @@ type session struct {
 	// ends.
 	open     int
 	finished []*stream
-	// bytes is what the session counts for SessionBytes; see Medium.charge.
+	// bytes is the size of the session for SessionBytes: see Medium.charge.
 	bytes int
 	// account is that of its owner; never nil.
 	account *account

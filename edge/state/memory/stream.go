@@ -29,8 +29,8 @@ func droppable(e *state.Entry) bool {
 	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
 }
 
-// add appends an entry within the bounds, and returns how many entries were dropped for it. It
-// assigns a place to an entry without one.
+// add appends an entry within the bounds. It assigns a place to an entry without one. dropped is
+// the number of entries that were dropped for it.
 func (l *stream) add(e medium.Entry, lim *state.Limits) (dropped int) {
 	soft := droppable(&e.Entry)
 	if soft && len(e.Data) > lim.LogBytes {
@@ -48,8 +48,7 @@ func (l *stream) add(e medium.Entry, lim *state.Limits) (dropped int) {
 	return l.bound(lim)
 }
 
-// bound drops the oldest droppable entries while there are too many, and returns how many it
-// dropped.
+// bound drops the oldest droppable entries until the bounds hold, and returns their number.
 func (l *stream) bound(lim *state.Limits) (dropped int) {
 	for (len(l.entries) > lim.LogEvents || l.bytes > lim.LogBytes) && l.droppable > 0 {
 		l.dropOldest()

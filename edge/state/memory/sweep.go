@@ -39,7 +39,7 @@ func (m *Medium) interval() time.Duration {
 	return min(max(min(m.limits.SessionTTL, m.limits.LogTTL)/4, 50*time.Millisecond), 30*time.Second)
 }
 
-// sweep frees what has expired, and repeats while something is left.
+// sweep frees expired objects. It schedules itself again while any objects remain.
 func (m *Medium) sweep() {
 	now := m.clock()
 	m.sessions.Range(func(_, v any) bool {
