@@ -18,7 +18,7 @@ import (
 // it themselves; otherwise they report that the loan is short, and run again with what lend
 // obtains.
 
-// maxLends bounds how often a script is repeated because its session grew in between.
+// maxLends bounds the repetitions of a script whose session grew in between.
 const maxLends = 8
 
 // account returns the key of the account of a session's owner: of its principal or, without a
@@ -53,9 +53,9 @@ func (r *Replica) lending(ctx context.Context, session string, args []any, run f
 	}
 }
 
-// lend borrows what a script found short, and returns the arguments to run it with again. short has
-// the account, the most bytes to lend, the least that suffice (0 means any), the duration in ms,
-// and the bytes wanted. The error is a state.PrincipalRoomError.
+// lend borrows the bytes that a script lacked, and returns the arguments with which it can run
+// again. short has the account, the maximum and the minimum of bytes to lend (0 means any), the
+// duration in ms, and the wanted bytes. The error is a state.PrincipalRoomError.
 func (r *Replica) lend(ctx context.Context, session string, args []any, short reply) ([]any, error) {
 	account, key := short.text(0), r.session(session)
 	for try := 1; ; try++ {
@@ -86,8 +86,8 @@ func (r *Replica) lend(ctx context.Context, session string, args []any, short re
 	}
 }
 
-// giveBackEnded returns to an account the loans of those sessions, given by key, that do not exist
-// any more. It returns false if there are none.
+// giveBackEnded returns the loans of the sessions, given by key, that do not exist any more to an
+// account. freed is false if there are none.
 func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any) (freed bool, err error) {
 	if len(keys) == 0 {
 		return false, nil
@@ -114,8 +114,8 @@ func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any)
 	return freed, nil
 }
 
-// settle sets what an account lends a session, and for how long in ms. After a failure the next
-// settlement corrects it.
+// settle sets the bytes that an account lends a session, and the duration in ms. The next
+// settlement corrects a failed one.
 func (r *Replica) settle(ctx context.Context, session, account, bytes, life string) {
 	if _, err := r.eval(ctx, borrowScript, []string{account}, r.session(session), bytes, bytes, 0, life, "1"); err != nil {
 		r.log.Warn("what a session keeps could not be counted for its caller", "error", err)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// ackTime bounds how long the Redis replicas may take to acknowledge a write.
+	// ackTime bounds the time in which the Redis replicas must acknowledge a write.
 	ackTime = 500 * time.Millisecond
 	// maxAcks bounds the writes that wait at a time, each on its own connection, and maxAcksOfOne those
 	// for one caller, so that one caller cannot block the others.
 	maxAcks, maxAcksOfOne = 16, 8
-	// movedTries and movedPause bound how often the node of a key is looked up again when a Cluster
-	// has moved the key.
+	// movedTries and movedPause bound the repeated look-ups of a key's node after a Cluster has
+	// moved the key.
 	movedTries, movedPause = 3, 100 * time.Millisecond
 )
 
@@ -43,7 +43,7 @@ func (a *acknowledgements) init(needed int) {
 	a.needed, a.turns, a.shares = needed, make(chan struct{}, maxAcks), map[string]*ackShare{}
 }
 
-// few is the error when too few replicas acknowledged.
+// few returns the error for a write that too few replicas acknowledged.
 func (a *acknowledgements) few(got int64, took time.Duration) error {
 	return fmt.Errorf("%w: %d of the %d replicas of Redis that redis.acknowledge demands, within %s", state.ErrUnacknowledged, got, a.needed, took)
 }
@@ -55,7 +55,7 @@ func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) 
 	return a.await(ctx, a.turns, t.C, "others have")
 }
 
-// enterFor is enter for a caller, who waits while maxAcksOfOne turns are taken for the same one.
+// enterFor is enter for a caller. It waits while the caller has maxAcksOfOne turns.
 func (a *acknowledgements) enterFor(ctx context.Context, caller string) (leave func(), err error) {
 	t := time.NewTimer(ackTime)
 	defer t.Stop()
@@ -78,7 +78,7 @@ func (a *acknowledgements) enterFor(ctx context.Context, caller string) (leave f
 	}, nil
 }
 
-// await waits for one of turns until late. who are those that have them.
+// await waits for one of turns until late. who names their holders in the error.
 func (a *acknowledgements) await(ctx context.Context, turns chan struct{}, late <-chan time.Time, who string) (leave func(), err error) {
 	select {
 	case turns <- struct{}{}:
@@ -112,9 +112,9 @@ func (a *acknowledgements) drop(caller string) {
 	}
 }
 
-// runAcknowledged runs a script on the calls of a session, like runIndexed, and waits until the
-// Redis replicas have what it wrote, and what this replica wrote to the session before; otherwise
-// the error is state.ErrUnacknowledged. It does not wait if the script refuses.
+// runAcknowledged runs a script on the calls of a session, like runIndexed. It then waits until the
+// Redis replicas have the script's writes, and this replica's earlier writes to the session.
+// Otherwise the error is state.ErrUnacknowledged. It does not wait if the script refuses.
 func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	leave, err := r.acks.enter(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (r *Replica) runWaiting(ctx context.Context, s *script, session string, key
 	return p, err
 }
 
-// evalWaiting runs a script, and waits until the Redis replicas have what it wrote. few is the error of a result that was written, if too
-// few of them have it in time. The caller has entered.
+// evalWaiting runs a script, and waits until the Redis replicas have its writes. few is the error
+// if too few of them have these in time; v is then valid. The caller must have entered.
 func (r *Replica) evalWaiting(ctx context.Context, a *acknowledgements, s *script, keys []string, args ...any) (v any, few, err error) {
 	var got int64
 	began := time.Now()
@@ -158,8 +158,8 @@ func (r *Replica) evalWaiting(ctx context.Context, a *acknowledgements, s *scrip
 	return v, few, nil
 }
 
-// acknowledged runs a script on the node that has the keys, and returns how many of that node's
-// replicas have what it wrote. If the slots of a Cluster have just moved, it looks up the node
+// acknowledged runs a script on the node with the keys. got is the number of the node's replicas
+// that have the script's writes. If the slots of a Cluster have just moved, it looks up the node
 // again.
 func (r *Replica) acknowledged(ctx context.Context, a *acknowledgements, s *script, keys []string, args []any) (v any, got int64, err error) {
 	for try := 1; ; try++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Disabled returns the table of what operators have disabled, for all replicas, which announces its changes.
+// Disabled returns the table of disabled objects for all replicas. It announces its changes.
 func (r *Replica) Disabled() *AnnouncedTable {
 	return &AnnouncedTable{Table{r: r, key: r.prefix + ":{disabled}"}}
 }
@@ -61,7 +61,8 @@ func (t *AnnouncedTable) announce(ctx context.Context) {
 	_ = t.r.send(ctx, channel, func() error { return t.r.client.Publish(ctx, channel, "").Err() })
 }
 
-// OnAnnounced implements disabled.Store. fn is called from Start to Close, also after each subscription but the first.
+// OnAnnounced implements disabled.Store. fn is called from Start to Close, including after each
+// subscription except the first.
 func (t *AnnouncedTable) OnAnnounced(fn func()) { t.r.announced.Store(&fn) }
 
 // hear calls the function of OnAnnounced, if there is one.

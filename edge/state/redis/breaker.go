@@ -60,8 +60,8 @@ type server struct {
 	probe func(context.Context) error
 }
 
-// of returns the server that has a key. Without a key, as for commands to many servers of a
-// Cluster, there is no breaker.
+// of returns the server with a key. Without a key, as for commands to many servers of a Cluster, it
+// returns one without a breaker.
 func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key string) server {
 	switch {
 	case x.cluster == nil:

@@ -23,7 +23,7 @@ const (
 	// chunkEntries and chunkBytes bound a chunk: an entry that is dropped is freed only with its
 	// chunk.
 	chunkEntries, chunkBytes = 64, 64 << 10
-	// chunkItem bounds what an entry takes in a chunk beside its data.
+	// chunkItem bounds the size of an entry in a chunk in addition to its data.
 	chunkItem = 3*5 + 1 + 24
 )
 
@@ -101,7 +101,7 @@ func packLog(log []medium.Entry, most int) []byte {
 	return b
 }
 
-// contiguous returns how many entries follow each other without a gap under one epoch.
+// contiguous returns the number of leading entries without a gap under one epoch.
 func contiguous(log []medium.Entry) int {
 	n := 1
 	for n < len(log) && log[n].Epoch == log[0].Epoch && log[n].Seq == log[n-1].Seq+1 {
@@ -123,8 +123,8 @@ func droppable(e *state.Entry) bool {
 	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
 }
 
-// chunkOf returns how many of the entries make a chunk, and the bytes of their data. The first
-// entry is droppable and not too large.
+// chunkOf returns the number of leading entries that make a chunk, and the bytes of their data. The
+// first entry must be droppable and not too large.
 func chunkOf(entries []state.Entry, most int) (n, bytes int) {
 	for n < min(len(entries), chunkEntries) && droppable(&entries[n]) {
 		size := len(entries[n].Data)
@@ -136,7 +136,7 @@ func chunkOf(entries []state.Entry, most int) (n, bytes int) {
 	return n, bytes
 }
 
-// highest appends the highest progress as text, or nothing if there is none.
+// highest appends the highest progress as text. It appends nothing if there is none.
 func highest(b []byte, entries []state.Entry) []byte {
 	top, ok := 0.0, false
 	for i := range entries {

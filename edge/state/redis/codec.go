@@ -68,7 +68,7 @@ type unpacker struct {
 	bad  bool
 }
 
-// open reads a record, of which the results of the unpacker are parts.
+// open reads a record. The results of the unpacker alias the record.
 func open(record []byte) *unpacker {
 	if len(record) == 0 || record[0] != format {
 		return &unpacker{bad: true}
@@ -123,7 +123,7 @@ func (u *unpacker) err() error {
 	return nil
 }
 
-// packSession packs a session without its subscriptions, each of which is stored beside the record.
+// packSession packs a session without its subscriptions, which are stored separately.
 func packSession(s *state.Session) []byte {
 	p := packer{format}
 	p.text(s.ID)

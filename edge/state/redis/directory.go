@@ -87,8 +87,8 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighti
 	return out, nil
 }
 
-// members returns the next sessions of the first pending principal, at most max. They are ordered
-// by expiry, which only rises, so none is skipped, and then by name.
+// members returns at most max next sessions of the first pending principal. They are sorted by
+// expiry, which only increases, so that none is skipped, and then by name.
 func (r *Replica) members(ctx context.Context, at *listing, max int) (out []string, err error) {
 	by := &redis.ZRangeBy{Min: "-inf", Max: "+inf", Count: int64(max)}
 	if at.member != "" {

@@ -25,8 +25,8 @@ func unavailable(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
 }
 
-// ended returns the context's error, also if its deadline has passed but its timer has not fired: a
-// connection has the same deadline and may time out first.
+// ended returns the context's error. It also does so if the deadline has passed and the timer has
+// not fired: a connection has the same deadline, and may time out first.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -74,7 +74,8 @@ func Lasting(err error) bool {
 	return lasts
 }
 
-// explain returns the remedy for an error reply, and whether it lasts; "" if there is none.
+// explain returns the remedy for an error reply, or an empty text. lasts is true if the error
+// persists until someone changes the settings of Redis or the rights of its user.
 func explain(err error) (why string, lasts bool) {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
@@ -87,7 +88,7 @@ func explain(err error) (why string, lasts bool) {
 			return t.why, t.lasts
 		}
 	}
-	// What the ACL forbids within a script has no word of its own.
+	// An ACL error within a script has no code of its own.
 	if strings.Contains(text, "user executing the script can't") || strings.Contains(text, "ACL failure in script") {
 		return notAllowed, true
 	}

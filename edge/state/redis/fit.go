@@ -18,9 +18,9 @@ const (
 
 var fitScript = own("fit")
 
-// Fit returns nil if Redis is fit to keep state: it evicts nothing, and its user has the rights of
-// a replica to keys and channels under the prefix. Otherwise the error is state.ErrUnavailable with
-// Redis's reply, or says what the eviction policy would drop. known is false if Redis does not
+// Fit returns nil if Redis can keep state: it evicts nothing, and its user has the rights of a
+// replica to keys and channels under the prefix. Otherwise the error is state.ErrUnavailable with
+// Redis's reply, or with what the eviction policy would drop. known is false if Redis does not
 // report its eviction policy. Fit leaves nothing in Redis, and may be called before or without
 // Start.
 func (r *Replica) Fit(ctx context.Context) (known bool, err error) {
@@ -39,7 +39,8 @@ func (r *Replica) Fit(ctx context.Context) (known bool, err error) {
 	return known, r.tryChannels(ctx)
 }
 
-// Followers returns how many replicas a server of Redis has, of which at most most are waited for; in a Cluster it is the fewest of a master.
+// Followers returns the number of replicas of a Redis server, at most most. It waits at most
+// ackTime for that many. In a Cluster it is the minimum over all masters.
 func (r *Replica) Followers(ctx context.Context, most int) (int, error) {
 	of := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return c.Do(ctx, "wait", most, ackTime.Milliseconds()).Int64()
@@ -90,8 +91,8 @@ func (r *Replica) fitKeys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// tryKey does with a key what a replica does: alone, in a script and in a transaction. It deletes
-// the key.
+// tryKey uses a key in all ways in which a replica does: alone, in a script and in a transaction.
+// It then deletes the key.
 func (r *Replica) tryKey(ctx context.Context, key string) error {
 	if err := r.client.Set(ctx, key, r.id, fitLife).Err(); err != nil {
 		return err

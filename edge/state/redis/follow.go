@@ -15,16 +15,16 @@ type follower struct {
 	id, stream, member string
 	// wake is called with the lock of followers held.
 	wake func()
-	// begun is whether Commit registered it in Redis when the stream began.
+	// begun is true if Commit registered the follower in Redis when the stream began.
 	begun bool
 	// renewed is when it was last registered in Redis.
 	renewed time.Time
-	// soon is the timer of a wake-up from another replica; nil if none is due.
+	// soon is the timer of a wake-up from another replica. nil means that none is due.
 	soon *time.Timer
 }
 
-// gather is how long wake-ups from other replicas are merged into one, which bounds the reads that
-// a busy log costs its readers on other replicas.
+// gather is the interval in which wake-ups from other replicas are merged into one. It bounds the
+// reads that a busy log causes on other replicas.
 const gather = 5 * time.Millisecond
 
 // followers are the readers on this replica by session key.

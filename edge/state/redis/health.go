@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// health is whether Redis answers and stores heartbeats, and since when. It is safe for concurrent
-// use.
+// health records whether Redis responds and stores heartbeats, and since when. It is safe for
+// concurrent use.
 type health struct {
 	mu sync.Mutex
 	// beating means that the last heartbeat was stored, and no breaker has opened since.
@@ -48,7 +48,7 @@ func (h *health) stored() (back bool) { return h.change(func() { h.beating = tru
 func (h *health) failed(err error) {
 	h.change(func() {
 		h.beating = false
-		// What opened a breaker says more.
+		// The error that opened a breaker is more specific.
 		if h.cause == nil || !errors.Is(err, errResting) {
 			h.cause = err
 		}

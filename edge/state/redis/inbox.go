@@ -47,7 +47,7 @@ func (r *Replica) receive(messages <-chan any) {
 	}
 }
 
-// forget drops what may be out of date when Redis was replaced or has lost its last writes.
+// forget drops caches that are invalid after Redis was replaced or has lost its last writes.
 func (r *Replica) forget() {
 	r.renewals.forget()
 	r.followers.forget()

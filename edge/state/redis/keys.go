@@ -44,7 +44,8 @@ func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
 // tagged returns that key for an id as returned by safe.
 func (r *Replica) tagged(tag string) string { return r.prefix + ":{" + tag + "}" }
 
-// sessionOf returns the id of the session with a key. ok is false if it is no key of a session.
+// sessionOf returns the id of the session with a key. ok is false if the key is not that of a
+// session.
 func (r *Replica) sessionOf(key string) (id string, ok bool) {
 	tag, ok := strings.CutPrefix(key, r.prefix+":{")
 	if !ok {

@@ -17,7 +17,7 @@ type listing struct {
 	// node is the address of the server being scanned, and next the cursor of its scan.
 	node string
 	next uint64
-	// last is whether the node was scanned, end whether all were and nothing is pending.
+	// last is true if the node was scanned, end if all nodes were and nothing is pending.
 	last, end bool
 	// pending are the principals that were found, by the hash in their key.
 	pending []string

@@ -11,7 +11,7 @@ import (
 const (
 	// cachedEntries and cachedBytes bound the cached part of one stream for its readers here.
 	cachedEntries, cachedBytes = 128, 256 << 10
-	// logLife is how long a cached log waits for its first reader.
+	// logLife is the time for which a cached log waits for its first reader.
 	logLife = 5 * time.Second
 )
 
@@ -27,8 +27,8 @@ type cachedLog struct {
 	last    uint64
 	bytes   int
 	ended   bool
-	// unread is whether the log was never read. unfollowed is whether the follower that Commit
-	// registered in Redis has not come yet.
+	// unread is true if the log was never read. unfollowed is true if the follower that Commit
+	// registered in Redis has not arrived yet.
 	unread, unfollowed bool
 	since              time.Time
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// notifyWait is how long an event waits for its handlers.
+	// notifyWait bounds the wait of an event for its handlers.
 	notifyWait = 250 * time.Millisecond
 	// maxHandlers bounds the handlers of one replica that run at once. Further events are lost.
 	maxHandlers = 256
@@ -203,6 +203,6 @@ func (r *Replica) returned() {
 			defer func() { <-r.handlers }()
 			fn()
 		}()
-	default: // Enough of them run to do what this one would.
+	default: // enough handlers run that cover this event
 	}
 }

@@ -17,8 +17,8 @@ var spendScript, spentScript = own("spend"), own("spent")
 // Each may be used once.
 func (r *Replica) Proofs() *Once { return &Once{r, "dpop", nil} }
 
-// Confirmations returns the store of the confirmations of calls, each of which is used once, and of those that are remembered. Its Spend
-// waits for as many Redis replicas as Options.AcknowledgeUsed demands.
+// Confirmations returns the store of used and of remembered confirmations of calls. Its Spend waits
+// for Options.AcknowledgeUsed Redis replicas.
 func (r *Replica) Confirmations() *Once {
 	if r.usedAcks.needed == 0 {
 		return &Once{r, "confirm", nil}
@@ -29,23 +29,24 @@ func (r *Replica) Confirmations() *Once {
 // Ended returns the store of the sessions that have ended while their ids could still create them.
 func (r *Replica) Ended() *Once { return &Once{r, "ended", nil} }
 
-// Once keeps one key for each caller, with what the caller used, for as long as it would be
-// accepted. Neither the caller nor what was used can be read from it. It is safe for concurrent
-// use.
+// Once keeps one key for each caller, with digests of the ids that the caller used, until they
+// expire. Neither the caller nor the ids can be read from it. It is safe for concurrent use.
 type Once struct {
 	r    *Replica
 	kind string
-	// acks has how many Redis replicas must have what Spend records; nil requires none.
+	// acks waits for the Redis replicas that must have what Spend records. nil requires none.
 	acks *acknowledgements
 }
 
-// ID is empty: all replicas on one Redis know what was used.
+// ID returns an empty text: all replicas on one Redis share the store.
 func (o *Once) ID() string { return "" }
 
-// Spend records that a caller used id, for the duration life. fresh is whether it was not used
-// before, on any replica. A *mcp.Error of KindLimit means that most entries of the caller are
-// recorded. An id whose reply was lost may not be fresh when it is sent again. The error state.ErrUnacknowledged means that fewer Redis
-// replicas have the id than are demanded: if fresh is true, it is recorded and stays so unless Redis loses it, otherwise nothing was sent.
+// Spend records for the duration life that a caller used id. fresh is false if it was used before,
+// on any replica. If a reply was lost, fresh may be false when the id is sent again.
+//
+// The error is a *mcp.Error of KindLimit if the caller has most entries. It is
+// state.ErrUnacknowledged if fewer Redis replicas have the id than required: if fresh is true, the
+// id is recorded and stays so unless Redis loses it, and otherwise nothing was sent.
 func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -66,7 +67,7 @@ func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration,
 	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
 }
 
-// eval runs a script. few is the error of a result that was written, if too few Redis replicas have it.
+// eval runs a script. few is the error if too few Redis replicas have its writes; v is then valid.
 func (o *Once) eval(ctx context.Context, s *script, keys []string, args ...any) (v any, few, err error) {
 	if o.acks == nil {
 		if v, err = o.r.eval(ctx, s, keys, args...); err != nil {
@@ -95,7 +96,7 @@ func (o *Once) Spent(ctx context.Context, caller, id string) (bool, error) {
 	return v == int64(1), nil
 }
 
-// key returns the key of what a caller used. It is not among those of principals' sessions.
+// key returns the key of a caller's used ids. It differs from the keys of principals' sessions.
 func (o *Once) key(caller string) string {
 	sum := sha256.Sum256([]byte(caller))
 	return o.r.prefix + ":" + o.kind + ":{" + hex.EncodeToString(sum[:16]) + "}"

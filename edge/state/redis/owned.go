@@ -130,7 +130,7 @@ func recordFields(r *medium.Record) []any {
 	return out
 }
 
-// keptBytes returns what the state and the answers of a call count for SessionBytes.
+// keptBytes returns the size of a call's state and answers for SessionBytes.
 func keptBytes(r *medium.Record) int {
 	n := len(r.State)
 	for i := range r.Asked {

@@ -54,7 +54,8 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 	return rep.text(0), suspects, nil
 }
 
-// dismiss uncounts those of the sessions that do not exist. freed is whether there was one.
+// dismiss removes the sessions that do not exist any more from the count. freed is true if there
+// was one.
 func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed bool, err error) {
 	there := make([]*redis.IntCmd, len(tags))
 	err = r.pipe(ctx, func(p redis.Pipeliner) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// presence is how long a replica counts after it was last seen.
+// presence is the time for which a replica counts after its last record.
 const presence = 5 * time.Second
 
 var quotaScript, presentScript = own("quota"), own("present")

@@ -93,7 +93,7 @@ func (x *Relay) received(payload string) {
 	kind, id, from := f[0], f[1], f[2]
 	body, err := x.r.seals.open(bindRelayed(x.address, kind, id), f[3])
 	if err != nil {
-		return // the sender waits in vain, and says so
+		return // the sender's wait times out, and it reports that
 	}
 	switch serve := x.serve.Load(); {
 	case kind == relayedAnswer:
@@ -104,7 +104,7 @@ func (x *Relay) received(payload string) {
 		select {
 		case x.room <- struct{}{}:
 			go x.answer(*serve, from, id, body)
-		default: // the sender waits in vain, and says so
+		default: // the sender's wait times out, and it reports that
 		}
 	}
 }

@@ -20,11 +20,11 @@ import (
 
 // Options configure a Replica.
 type Options struct {
-	// Limits bound what is kept. Zero fields mean the defaults. All replicas on one Redis need the
-	// same.
+	// Limits bound the stored state. Zero fields mean the defaults. All replicas on one Redis need
+	// the same.
 	Limits state.Limits
 	// Replica is a name for messages and keys. Empty means "replica". Each New is a separate
-	// incarnation, whatever the name.
+	// incarnation, even with the same name.
 	Replica string
 	// Prefix begins every key and channel. Empty means "mcpedge". It must not contain "{" or a
 	// space.
@@ -35,11 +35,12 @@ type Options struct {
 	// Acknowledge is the number of Redis replicas that must have the calls that begin, and their
 	// session, before Commit returns. 0 requires none.
 	Acknowledge int
-	// AcknowledgeUsed is the number of Redis replicas that must have a confirmation that is used, before Spend of Confirmations
-	// returns without an error. 0 requires none.
+	// AcknowledgeUsed is the number of Redis replicas that must have a used confirmation before
+	// Spend of Confirmations returns without an error. 0 requires none.
 	AcknowledgeUsed int
-	// Keys seal what callers, backends and users wrote: 32 bytes each. The first seals, all open, and
-	// values without a seal are read as well. All Replicas on one Redis need the same. nil disables it.
+	// Keys seal data that callers, backends and users wrote. Each has 32 bytes. The first one seals,
+	// and all open. Values without a seal can be read, too. All Replicas on one Redis need the same.
+	// nil disables sealing.
 	Keys [][]byte
 	// Logger logs what no caller is returned. nil discards it.
 	Logger *slog.Logger
@@ -215,8 +216,8 @@ type Stats struct {
 	// Err is why Healthy is false. nil means that it is true, or that the reason is unknown, as
 	// before Start.
 	Err error
-	// Trips counts how often Redis stopped answering, Rejected the operations that failed at once
-	// until it answered again.
+	// Trips is the number of times that Redis stopped responding, Rejected the number of operations
+	// that failed at once until it responded again.
 	Trips, Rejected uint64
 	// Dropped counts the progress and log messages dropped because of the bounds on logs.
 	Dropped uint64

@@ -13,11 +13,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// restoreTries bounds how often a call that changes during its restore is read again.
+// restoreTries bounds the number of times that a call which changes during its restore is read.
 const restoreTries = 8
 
-// Restore implements medium.Calls. It reads what is stored, merges it here, and replaces it if it
-// has not changed.
+// Restore implements medium.Calls. It reads the stored call, merges it here, and replaces it if it
+// has not changed meanwhile.
 func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
 	for try := 1; ; try++ {
 		v, err := r.restore(ctx, rec, entries, runs)
@@ -73,8 +73,8 @@ func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []med
 	return verdict, r.replace(ctx, k, &next, what, log, []any{"ow", owner, "hd", flag(held), "cl", claimed})
 }
 
-// readKnown converts the result of known.lua: the call's fields, how many calls of the stream are
-// known, how many there are, the log, its floor and where its epochs begin.
+// readKnown converts the result of known.lua: the call's fields, the number of known calls of the
+// stream, the number of its calls, the log, its floor, and the beginnings of its epochs.
 func (r *Replica) readKnown(rec *medium.Record, rep reply) (*known, error) {
 	k := &known{fields: fieldsOf(rep.list(0))}
 	if len(k.fields) == 0 {
@@ -112,7 +112,7 @@ func (r *Replica) restoredLog(k *known, rec *medium.Record, entries []medium.Ent
 	return "replace", log
 }
 
-// replace replaces what is stored of a call.
+// replace replaces the stored call by next.
 func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, what string, log []medium.Entry, owner []any) error {
 	expected := ""
 	if k.there {

@@ -40,13 +40,14 @@ const (
 	// sealMark begins a sealed value, and plainMark one that is not sealed and begins with their first
 	// byte, such as the state of a backend. No JSON text and no packed record does.
 	sealMark, plainMark = "\xc1sl\x01", "\xc1pl\x01"
-	// headSize is the length of sealMark and the key id; sealSize is what a seal adds to a value.
+	// headSize is the length of sealMark and the key id. sealSize is the number of bytes that a seal
+	// adds to a value.
 	headSize  = len(sealMark) + 4
 	nonceSize = 24
 	sealSize  = headSize + nonceSize + 16
 
-	// The purposes separate the keys from each other and from all others that are derived from a
-	// state key, or are that key.
+	// The purposes separate the derived keys from each other, from other keys that are derived from
+	// a state key, and from the state key itself.
 	valuePurpose = "mcpedge redis value"
 	namePurpose  = "mcpedge redis name"
 )
@@ -126,7 +127,7 @@ func (s *sealer) sealName(b binding, name string) string {
 	return s.keys[0].sealName(b.data(s.prefix), name)
 }
 
-// formsOf returns how a name may be stored: plain, or sealed by any key.
+// formsOf returns the stored forms of a name: plain, and sealed by each key.
 func (s *sealer) formsOf(b binding, name string) []any {
 	forms := []any{name}
 	for i := range s.keys {
@@ -141,7 +142,7 @@ func (s *sealer) open(b binding, stored string) ([]byte, error) {
 	return s.openBytes(b, []byte(stored))
 }
 
-// openBytes is open for bytes, of which the result is a part.
+// openBytes is open for bytes. The result aliases stored.
 func (s *sealer) openBytes(b binding, stored []byte) ([]byte, error) {
 	switch {
 	case !isMarked(stored):

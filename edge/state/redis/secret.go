@@ -29,8 +29,8 @@ func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 	return kept, nil
 }
 
-// keepSecret stores a secret unless one is stored, and returns the stored one. missing means that
-// none was.
+// keepSecret stores a secret unless one is stored, and returns the stored one. missing is true if
+// none was stored before.
 func (r *Replica) keepSecret(ctx context.Context, secret []byte) (kept []byte, missing bool, err error) {
 	var old string
 	err = r.send(ctx, r.secretKey(), func() (err error) {

@@ -28,14 +28,14 @@ const (
 	// staleAge is the age from which an index entry without a stream cannot belong to a stream that
 	// is just beginning.
 	staleAge = 30 * time.Second
-	// waiting bounds how long a stream is not checked whose calls all wait for their client; it is
-	// checked as soon as one is claimed. If the index is on other servers, which cannot learn that
-	// atomically, the bound is waitingApart.
+	// waiting is the interval between checks of a stream whose calls all wait for their client. The
+	// stream is checked at once when one of them is claimed. If the index is on other servers, which
+	// are not updated in the same step, the interval is waitingApart.
 	waiting, waitingApart = time.Hour, time.Minute
-	// bucketLife is how long an unused bucket is kept.
+	// bucketLife is the lifetime of an unused bucket.
 	bucketLife = 60 * 24 * time.Hour
-	// markLife is how long the mark of a replica that has left is kept: longer than sweeps take to
-	// find all of its calls.
+	// markLife is the lifetime of the mark of a replica that has left. It is longer than sweeps take
+	// to find all calls of the replica.
 	markLife = time.Hour
 )
 

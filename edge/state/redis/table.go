@@ -21,7 +21,8 @@ func (r *Replica) Names() *Table {
 type Table struct {
 	r   *Replica
 	key string
-	// seals is whether Write seals. The digest of a value that the first key sealed ends with sealedBy.
+	// seals is true if Write seals values. The digest of a value that the first key sealed ends with
+	// sealedBy.
 	seals bool
 }
 

@@ -12,7 +12,8 @@ import (
 // mostUnreadable bounds the sessions with unreadable records that are logged.
 const mostUnreadable = 100
 
-// unreadable reports whether a script failed because of what it read, such as a damaged record.
+// unreadable reports whether a script failed because of the data that it read, such as a damaged
+// record.
 func unreadable(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) && strings.Contains(reply.Error(), "user_script") && trouble(err) == ""

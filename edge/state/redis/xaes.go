@@ -30,7 +30,7 @@ func newXAES(key []byte) (*xaes, error) {
 	return x, nil
 }
 
-// aead returns the AES-256-GCM of a nonce, which is to be used with its last 12 bytes.
+// aead returns the AES-256-GCM for a nonce. It must be used with the last 12 bytes of the nonce.
 func (x *xaes) aead(nonce [nonceSize]byte) cipher.AEAD {
 	var key [2 * aes.BlockSize]byte
 	for i := range 2 {

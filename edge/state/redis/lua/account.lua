@@ -17,9 +17,9 @@ local function giveback(account, session)
   end
 end
 
--- Lends a session want bytes until a time, or at least the least. force ignores the bound. Returns
--- the bytes lent; if they do not fit, nil and the bytes of the other sessions.
--- keeps, or nil and how many it keeps of others.
+-- Lends a session want bytes until the time till, or at least the least of them. force ignores the
+-- bound. Returns the lent bytes. If they do not fit, it returns nil and the bytes of the other
+-- sessions.
 local function borrow(account, session, want, least, most, now, till, force)
   local function int(n) return string.format('%.0f', n) end
   for _, ended in ipairs(redis.call('ZRANGEBYSCORE', account, '-inf', int(now), 'LIMIT', 0, 256)) do giveback(account, ended) end

@@ -1,7 +1,7 @@
 -- Lends bytes to a session that is on another server. KEYS[1]: the account. ARGV: the session, the
--- most bytes to lend and the least that suffice, the bound, for how long in ms, '1' to exceed the
--- bound, the number of bytes below which sessions that may have ended are returned, or "". It never
--- reduces a loan. Returns the bytes lent, or -1, then the bytes of other sessions, and some
+-- maximum and the minimum of bytes to lend, the bound, the duration in ms, '1' to exceed the bound,
+-- and the number of bytes below which sessions that may have ended are returned, or "". It never
+-- reduces a loan. Returns the lent bytes, or -1, then the bytes of other sessions, and some
 -- sessions that may have ended.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

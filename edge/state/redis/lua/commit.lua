@@ -36,7 +36,8 @@ local function reaches(s)
   return last and tonumber(string.match(last[1], '^%d+')) >= place
 end
 
--- Returns why the step is refused, or that it is stored already; nil if it is to be stored.
+-- Returns the reason for which the step is refused, or that it is already stored. nil means that it
+-- can be stored.
 local function fence(c, s)
   if epoch > c.ep then return { 'rewound', int(c.ep), int(c.n) } end
   if epoch < c.ep then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. int(c.ep) } end

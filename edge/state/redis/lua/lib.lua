@@ -41,8 +41,8 @@ local function streamkeys(stream)
   return { K .. ':t:' .. stream, K .. ':l:' .. stream }
 end
 
--- Returns the calls of a stream, as call, request id, call, request id ...; nil if there is no such
--- stream.
+-- Returns the calls of a stream, as call, request id, call, request id ...; nil if the stream does
+-- not exist.
 local function callsof(stream)
   local packed = redis.call('HGET', K .. ':m', 's:' .. stream)
   return packed and cmsgpack.unpack(packed)

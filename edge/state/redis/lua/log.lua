@@ -106,8 +106,8 @@ local function spare(s)
   if sess.account ~= '' and owes() then shed(s, owes) end
 end
 
--- Makes room for more bytes, if necessary by dropping entries of the stream. Returns false if there
--- is none.
+-- Makes room for more bytes, if necessary by dropping entries of the stream. Returns false if that
+-- is not sufficient.
 local function makeroom(s, more)
   if more <= 0 or room(more) then return true end
   shed(s, function() return not room(more) end)

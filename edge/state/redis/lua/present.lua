@@ -1,6 +1,6 @@
 -- Records the presence of a replica and returns the number of present ones. KEYS[1]: the replicas,
--- scored by the time of their last record in ms. ARGV: the replica, how long a record is valid in
--- ms.
+-- scored by the times of their last records in ms. ARGV: the replica, and the time for which a
+-- record is valid in ms.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function int(n) return string.format('%.0f', n) end

@@ -1,7 +1,8 @@
--- Takes calls from a budget or returns them, by the generic cell rate algorithm. KEYS[1]: when the
--- budget is full again, in microseconds. ARGV: the interval between two calls in microseconds, the
--- most calls at once, the number of calls to take or, if negative, to return. Returns how many were
--- granted and, if none was, the microseconds until one is available.
+-- Takes calls from a budget or returns them, by the generic cell rate algorithm. KEYS[1]: the time
+-- at which the budget is full again, in microseconds. ARGV: the interval between two calls in
+-- microseconds, the maximum of calls at once, and the number of calls to take or, if negative, to
+-- return. Returns the number of granted calls and, if it is 0, the microseconds until one is
+-- available.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local interval, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,6 +1,7 @@
--- Records what a caller used, such as a proof or a confirmation. KEYS[1]: what the caller used, scored by its expiry in ms.
--- ARGV: the digest of it, for how many ms it is kept, and the bound of what is recorded of the caller. Returns 1, or 0 if it was
--- used before, or -1 if the bound is reached.
+-- Records an id that a caller used, such as that of a proof or a confirmation. KEYS[1]: the ids
+-- that the caller used, scored by their expiry in ms. ARGV: the digest of the id, the time for
+-- which it is kept in ms, and the bound of the caller's ids. Returns 1, 0 if the id was used
+-- before, or -1 if the bound is reached.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)

@@ -1,6 +1,8 @@
--- Stores what an operator has done, with a time of this server that is later than what its replica knew and than what is stored.
--- KEYS[1], KEYS[2]: values and digests. ARGV: the name, the greatest time that the replica knew in ms, the value before and after its
--- time, the digest without its time. Returns the time. A digest begins with the time, in 16 hexadecimal digits and a point.
+-- Stores an operator's act with the time of this server. The time is increased if it is not later
+-- than the greatest one that the replica knew, and than the stored one. KEYS[1], KEYS[2]: values
+-- and digests. ARGV: the name, the greatest time that the replica knew in ms, the value before and
+-- after its time, and the digest without its time. Returns the time. A digest begins with the time,
+-- in 16 hexadecimal digits, and a point.
 local clock = redis.call('TIME')
 local at = math.max(clock[1] * 1000 + math.floor(clock[2] / 1000), ARGV[2] + 1)
 local was = tonumber(string.match(redis.call('HGET', KEYS[2], ARGV[1]) or '', '^(' .. string.rep('%x', 16) .. ')%.') or '', 16)

@@ -55,7 +55,7 @@ local function waits(where)
   return c[1] == WAITING and not c[2], call
 end
 
--- Returns what the owner of a call receives.
+-- Returns the data of a call for its owner.
 local function owned(call) return record(), call, redis.call('HGETALL', K .. ':c:' .. call) end
 
 -- Returns the head of a value that the owner of a call receives and that is sealed with a key that the
