@@ -36,8 +36,8 @@ type APIKey struct {
 	Expires time.Time
 }
 
-// Principal returns the principal of the key, with all of its claims, and those that are forwarded, as of
-// Options.Claims. Its TokenID is the SHA-256 of the key, empty if that is zero.
+// Principal returns the principal of the key, with all of its claims and the forwarded ones, as of
+// Options.Claims. Its TokenID is the SHA-256 of the key. It is empty if that is zero.
 func (k *APIKey) Principal(forwarded ...string) mcp.Principal {
 	p := mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
 	if k.SHA256 != (digest{}) {
@@ -52,8 +52,7 @@ type apiKeys struct {
 	read    func() ([]APIKey, error)
 	log     *slog.Logger
 	current atomic.Pointer[map[digest]mcp.Principal]
-	// stale is whether the file, as it is now, cannot be used. logged belongs to the goroutine of
-	// start.
+	// stale is true if the current file cannot be used. logged belongs to the goroutine of start.
 	stale  atomic.Bool
 	logged fault
 	// gone are the keys that were removed from the file since start, at most maxGone.
@@ -121,7 +120,8 @@ func namesOf(keys, other map[digest]mcp.Principal) string {
 	return strings.Join(names, " ")
 }
 
-// changedNames returns the names of the keys whose scopes, roles, claims or expiry differ, as namesOf.
+// changedNames returns the names of the keys whose scopes, roles, claims or expiry differ,
+// formatted as by namesOf.
 func changedNames(former, keys map[digest]mcp.Principal) string {
 	changed := map[digest]mcp.Principal{}
 	for d, p := range keys {
@@ -233,8 +233,8 @@ func (a *Authenticator) ExpiredKeys() (all []ExpiredKey) {
 // expired reports whether until has passed. Zero means never.
 func expired(until time.Time) bool { return !until.IsZero() && !time.Now().Before(until) }
 
-// find returns the principal of a key, with all of its claims, also of one that is refused: because it
-// has expired, or because it was removed from the file.
+// find returns the principal of a key with all of its claims. found is also true for a key that is
+// refused because it has expired, or because it was removed from the file.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {
 		return p, false, nil

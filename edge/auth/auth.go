@@ -24,7 +24,7 @@ type Authenticator struct {
 	issuers map[string]*issuer
 	// order has the issuers in the order of the settings.
 	order     []*issuer
-	keys      *apiKeys      // nil if there are none
+	keys      *apiKeys      // nil without API keys
 	opaque    *introspector // nil refuses opaque tokens
 	exchanges *exchanges    // nil if no token is exchanged
 	cache     *cache
@@ -32,7 +32,7 @@ type Authenticator struct {
 	dpop      DPoP
 	proofs    func() Proofs
 	resource  *url.URL
-	documents *documents // nil if there are none
+	documents *documents // nil without documents
 	// passed serves the metadata of the first issuer. It may be nil.
 	passed        *passedDocument
 	endpointOf    func(path string) string
@@ -174,19 +174,19 @@ func (a *Authenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denia
 	return p, nil
 }
 
-// origin is what is known of refused credentials.
+// origin describes refused credentials.
 type origin struct {
 	// issuer is the issuer of the token, or nil if unknown.
 	issuer *issuer
-	// key is the name of the API key, or empty if it is none that is known.
+	// key is the name of the API key. It is empty if no key is known.
 	key string
-	// scheme is that of the header. Empty means none that is read.
+	// scheme is the scheme of the header. Empty means that there is none, or an unsupported one.
 	scheme string
 	mode   DPoP
 }
 
-// identify returns the caller of an endpoint, or why its credentials are refused. Any endpoint that is
-// not one of a set has the audience of the edge as a whole.
+// identify returns the caller of an endpoint, or the refusal of its credentials. An endpoint that
+// is not one of a set has the audience of the whole edge.
 func (a *Authenticator) identify(r *http.Request, mode DPoP, endpoint string) (_ mcp.Principal, from origin, _ *refusal) {
 	from.mode = mode
 	c, why := readCredentials(r, mode)
@@ -268,7 +268,7 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 	if why != nil {
 		return verified{}, from, why
 	}
-	v.keep = keep // a change of the settings meanwhile causes another verification
+	v.keep = keep // if the settings change meanwhile, the token is verified again
 	a.cache.put(d, v)
 	return v, from, nil
 }
@@ -280,8 +280,8 @@ type Tried struct {
 	Keys int
 	// Err is why the keys, a secret or the token endpoint for exchanges cannot be read, or nil.
 	Err error
-	// NoRegistration is whether its metadata was read and names no way in which clients get an id by
-	// themselves.
+	// NoRegistration is true if the issuer's metadata was read and has no way in which clients get
+	// an id by themselves.
 	NoRegistration bool
 }
 
@@ -308,7 +308,7 @@ func (a *Authenticator) Try(ctx context.Context) []Tried {
 	return out
 }
 
-// TryFiles is Try without connections, of the issuers that have files: their keys, or the edge's secrets.
+// TryFiles is Try without connections. It tries the files of issuers: keys, and the edge's secrets.
 func (a *Authenticator) TryFiles() []Tried {
 	var out []Tried
 	for _, i := range a.order {

@@ -18,7 +18,7 @@ type verified struct {
 	principal mcp.Principal
 	// boundTo is the thumbprint of the key that the token is bound to. Empty means none.
 	boundTo string
-	// isKey is whether it is an API key.
+	// isKey is true for an API key.
 	isKey bool
 	// audiences are those of a token, in canonical form, that name the edge or one of its sets. nil
 	// means that the credentials are accepted everywhere.

@@ -92,8 +92,8 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 	return d
 }
 
-// each returns a challenge of each accepted scheme. The error is in the challenge of the scheme
-// that was used, or in all if none was.
+// each returns a challenge for each accepted scheme. The error is in the challenge for the used
+// scheme, or in all of them if none was used.
 func (c challenge) each(mode DPoP, used string) (out []string) {
 	schemes := []string{schemeBearer, schemeDPoP}
 	switch mode {

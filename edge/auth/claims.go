@@ -18,9 +18,9 @@ import (
 // misplaced is the value of a claim whose path leads through a value that is not an object.
 type misplaced struct{}
 
-// claim finds a claim by its name or else, split at dots, by its path through objects. It returns
-// false if there is none. The value is misplaced if the path leads through a non-object, and nil
-// for null.
+// claim returns a claim by its name or else by its path through objects, whose parts are separated
+// by dots. It returns false if there is none. The value is misplaced if the path leads through a
+// value other than an object, and nil for null.
 func claim(claims map[string]any, path string) (any, bool) {
 	if v, ok := claims[path]; ok {
 		return v, true
@@ -39,8 +39,8 @@ func claim(claims map[string]any, path string) (any, bool) {
 	}
 }
 
-// texts returns the strings of a claim: itself, or the elements of an array. It refuses any other
-// value: a policy might deny by what is not read.
+// texts returns the strings of a claim: the claim itself, or the elements of an array. It refuses
+// other values, because ignoring them could circumvent a policy that denies by them.
 func texts(name string, v any) (list []string, _ *refusal) {
 	switch v := v.(type) {
 	case string:
@@ -152,8 +152,8 @@ func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusa
 	return scopes, roles, nil
 }
 
-// clientOf returns the id of the client that a token was issued to, from the first of clientClaims
-// that exists. It returns "" if there is none, or its text is not a valid name.
+// clientOf returns the id of the client to which a token was issued, from the first existing claim
+// of clientClaims. It is empty if there is none, or if the claim is not a valid name.
 func clientOf(claims jwt.MapClaims) (string, *refusal) {
 	for _, name := range clientClaims {
 		if _, there := claims[name]; !there {
@@ -205,7 +205,7 @@ func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refus
 	return found, nil
 }
 
-// rawClaim is claim on JSON; nil if there is none.
+// rawClaim is claim for JSON. It returns nil if there is no such claim.
 func rawClaim(text []byte, path string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &members) != nil {
@@ -233,9 +233,9 @@ func rawClaimOf(members map[string]json.RawMessage, path string) json.RawMessage
 	}
 }
 
-// Principal returns the principal that the claims of a token of the issuer, a JSON object, stand
-// for, with all claims, and those that are forwarded, as of Options.Claims. It verifies nothing: it
-// is for explanations.
+// Principal returns the principal for the claims of a token of the issuer, a JSON object. It has
+// all claims and the forwarded ones, as of Options.Claims. It verifies nothing, and is for
+// explanations only.
 func (i Issuer) Principal(raw []byte, forwarded ...string) (mcp.Principal, error) {
 	claims := jwt.MapClaims{}
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
@@ -263,8 +263,8 @@ func (k *KeptClaims) equal(o *KeptClaims) bool {
 	return k.All == o.All && slices.Equal(k.Names, o.Names) && slices.Equal(k.Forwarded, o.Forwarded)
 }
 
-// of returns a principal that has all of its claims in Claims with those that principals keep. k may be
-// nil, which keeps none.
+// of returns a principal, which has all of its claims in Claims, with only the claims that
+// principals keep. A nil k keeps none.
 func (k *KeptClaims) of(p mcp.Principal) mcp.Principal {
 	all := p.Claims
 	p.Claims = nil
@@ -279,7 +279,7 @@ func (k *KeptClaims) of(p mcp.Principal) mcp.Principal {
 	return p
 }
 
-// found returns the named claims for which value returns one; nil if there are none.
+// found returns the named claims for which value returns one. It returns nil if there are none.
 func found(names []string, value func(name string) json.RawMessage) (out map[string]json.RawMessage) {
 	for _, name := range names {
 		if v := value(name); v != nil {

@@ -46,16 +46,16 @@ type Wanted struct {
 const (
 	// exchangedEntries bounds the cached tokens and refusals.
 	exchangedEntries = 16 << 10
-	// exchangedTTL is how long a token of unknown lifetime is cached, refusedTTL how long a refusal
-	// is.
+	// exchangedTTL is the time for which a token of unknown lifetime is cached, refusedTTL the time
+	// for which a refusal is.
 	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
 	// forgetAgain is the shortest interval between two cached tokens for the same that are dropped
 	// because the backend refused them.
 	forgetAgain = 10 * time.Second
 	// noteAgain is the shortest interval between two log lines about the exchanges for one backend.
 	noteAgain = time.Minute
-	// exchangeMargin is how long before its expiry a token is exchanged again; a tenth of its
-	// lifetime, if that is less.
+	// exchangeMargin is the time before its expiry at which a token is exchanged again. It is a
+	// tenth of the lifetime if that is less.
 	exchangeMargin = 10 * time.Second
 )
 
@@ -163,7 +163,7 @@ type Exchanger struct {
 	x       *exchanges
 	backend string
 	form    url.Values
-	// key distinguishes what this backend wants from what others want.
+	// key distinguishes the tokens for this backend from those for others.
 	key []byte
 	// breakers has one breaker for each issuer: an issuer that hangs for one backend may answer for
 	// others. The map never changes.
@@ -177,8 +177,8 @@ type Exchanger struct {
 	loggedAt time.Time
 }
 
-// Exchanger returns the Exchanger for what a backend wants, which is the same for the same. At least
-// one issuer must have an Exchange.
+// Exchanger returns the Exchanger for the needs of a backend. Equal needs share one. At least one
+// issuer must have an Exchange.
 func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	form := url.Values{"grant_type": {grantExchange}, "subject_token_type": {typeAccess}, "requested_token_type": {typeAccess}}
 	for name, value := range map[string]string{"audience": w.Audience, "resource": w.Resource, "scope": strings.Join(w.Scopes, " ")} {
@@ -203,7 +203,8 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 	return x
 }
 
-// ForgetExchangers drops the Exchangers of backends that are gone, with their counts. One that is in use works on.
+// ForgetExchangers drops the Exchangers of removed backends, with their counts. One that is in use
+// continues to work.
 func (a *Authenticator) ForgetExchangers(gone func(backend string) bool) {
 	if a.exchanges == nil { // No issuer has an Exchange.
 		return
@@ -269,7 +270,7 @@ func (x *Exchanger) Refused(ctx context.Context, who *mcp.Principal, value strin
 // metadataToken is the key of the token's metadata.
 const metadataToken = "authorization"
 
-// digest identifies what is wanted with a token of a caller as it is known now: the issuer may
+// digest identifies the needs, the token and the caller's current description. An issuer may
 // describe an opaque token differently later.
 func (x *Exchanger) digest(token mcp.Token, who *mcp.Principal) digest {
 	sum := sha256.Sum256([]byte(token.Reveal()))

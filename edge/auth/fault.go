@@ -1,16 +1,16 @@
 package auth
 
-// fault decides which failures of something that is read periodically are logged: the first one,
-// and each other one that two consecutive readings have, because a file may be read while it is
-// being written. The zero value has no failure. It is not safe for concurrent use.
+// fault decides which failures of periodic readings are logged: the first one, and each different
+// one that two consecutive readings have. A file may be read while it is being written. The zero
+// value has no failure. It is not safe for concurrent use.
 type fault struct {
 	// last is the failure of the last reading, logged the one that was logged last. Empty means
 	// none.
 	last, logged string
 }
 
-// note takes the result of a reading. began means that err is to be logged, ended that what was
-// logged before does not apply any more.
+// note records the result of a reading. began means that err should be logged, ended that the
+// logged failure is over.
 func (f *fault) note(err error) (began, ended bool) {
 	if err == nil {
 		ended = f.logged != ""

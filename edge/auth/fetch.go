@@ -50,7 +50,8 @@ type statusError struct {
 // Error implements error.
 func (e *statusError) Error() string { return e.url + " answers " + statusText(e.code) }
 
-// statusText returns a status with its standard reason phrase. That of the server may quote secrets of the request.
+// statusText returns a status with its standard reason phrase. The server's own phrase may quote
+// secrets of the request.
 func statusText(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }

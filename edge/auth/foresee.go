@@ -9,10 +9,10 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Refusals returns why tokens with these claims, a JSON object, are refused at an endpoint, such as
-// /mcp or that of a set, regardless of their signature: because of the issuer or, for a configured issuer, of times, kind, audience or key.
-// Missing claims count as valid; a missing issuer means the first one. nil means that no reason is
-// known. It is used for explanations.
+// Refusals returns the reasons for which tokens with these claims, a JSON object, are refused at an
+// endpoint, such as /mcp or that of a set. It ignores the signature. It checks the issuer and, for
+// a configured one, times, kind, audience and key. Missing claims count as valid; a missing issuer
+// means the first one. nil means that no reason is known. It is for explanations.
 func (a *Authenticator) Refusals(raw []byte, endpoint string) (why []error) {
 	claims := jwt.MapClaims{}
 	if json.Unmarshal(raw, &claims) != nil || claims == nil || len(a.order) == 0 {

@@ -26,12 +26,12 @@ type Introspection struct {
 	// secret is read for each request, so it may change; surrounding white space is ignored.
 	Client     string
 	ReadSecret func() ([]byte, error)
-	// TTL is how long an answer is cached, unless the token expires before. 0 means DefaultCacheTTL.
+	// TTL is the time for which a response is cached, unless the token expires before. 0 means DefaultCacheTTL.
 	TTL time.Duration
 }
 
 const (
-	// inactiveEntries bounds the tokens cached as inactive, inactiveTTL how long.
+	// inactiveEntries bounds the number of tokens that are cached as inactive, inactiveTTL the time.
 	inactiveEntries = 16 << 10
 	inactiveTTL     = 10 * time.Second
 )
@@ -47,7 +47,7 @@ type introspector struct {
 	// turns limits the introspections by the address of the request.
 	turns *turns[netip.Addr]
 	log   *slog.Logger
-	// failing is whether the last introspection failed, which was logged.
+	// failing is true if the last introspection failed. That was logged.
 	failing atomic.Bool
 	// answered and failed count requests.
 	answered, failed atomic.Int64

@@ -96,8 +96,8 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	return v, from, why
 }
 
-// parse reads a JWT and verifies its signature. named is whether its issuer has a key with the id
-// that it names. why is the refusal for err, if there is one.
+// parse parses a JWT and verifies its signature. named is true if its issuer has a key with the
+// token's key id. why is the refusal for err, if there is one.
 func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.MapClaims, from *issuer, named bool, why *refusal, err error) {
 	claims = jwt.MapClaims{}
 	_, err = parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
@@ -139,8 +139,8 @@ func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
 	return nil, errIssuer.because("iss", []string{name}, slices.Sorted(maps.Keys(a.issuers)))
 }
 
-// keysFor returns the keys that may have signed a token. named is whether one has the id that the
-// token names. It fetches the keys again if none may.
+// keysFor returns the keys that may have signed a token. It fetches the keys again if none may.
+// named is true if one has the token's key id.
 func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, named bool, _ *refusal) {
 	algorithm := t.Method.Alg()
 	if !slices.Contains(i.o.Algorithms, algorithm) {

@@ -134,9 +134,9 @@ func equal(a, b jwt.VerificationKey) bool {
 	return ok && k.Equal(b)
 }
 
-// find returns at most maxTried keys that may have made a signature: those with that id and those
-// without one; for a token without a key id, the first that suit the algorithm. known is whether
-// there is such a key for any algorithm, named whether one has that id.
+// find returns at most maxTried keys that may have made a signature: those with the id and those
+// without one; for a token without a key id, the first that suit the algorithm. known is true if
+// there is such a key for any algorithm, named if one has the id.
 func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known, named bool) {
 	for _, k := range s.keys {
 		if id != "" && k.id != "" && k.id != id {

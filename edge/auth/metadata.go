@@ -18,7 +18,8 @@ const MetadataPath = "/.well-known/oauth-protected-resource"
 
 // documents are the metadata of the edge and of each of its endpoints. They never change.
 type documents struct {
-	// resource is Options.Resource, and root the same parsed. common is what all documents have.
+	// resource is Options.Resource, and root its parsed form. common has the members of all
+	// documents.
 	resource string
 	root     *url.URL
 	common   resourceMetadata
@@ -84,8 +85,8 @@ func (d *documents) add(endpoint string, m resourceMetadata) error {
 	return nil
 }
 
-// metadataOf returns the URL of the document of an endpoint, or of the edge as a whole; empty if
-// there are none.
+// metadataOf returns the URL of the document of an endpoint, or of the whole edge. It is empty if
+// there are no documents.
 func (a *Authenticator) metadataOf(endpoint string) string {
 	if a.documents == nil {
 		return ""
@@ -113,9 +114,9 @@ func (a *Authenticator) document(path string) []byte {
 	return nil
 }
 
-// ServeHTTP serves the metadata; mount it at MetadataPath and below it, and at ServerMetadataPath.
-// The metadata is public, also for pages of every origin: it has no secrets, and a client needs it
-// before it has credentials.
+// ServeHTTP serves the metadata. Mount it at MetadataPath and below it, and at ServerMetadataPath.
+// The metadata is public, including for pages of every origin: it has no secrets, and a client
+// needs it before it has credentials.
 func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var read func(context.Context) ([]byte, time.Duration, error)
 	if path := strings.TrimRight(r.URL.Path, "/"); path == ServerMetadataPath && a.passed != nil {

@@ -26,12 +26,12 @@ type Options struct {
 	AddressOf func(r *http.Request) netip.Addr
 	// Issuers are the issuers of access tokens. Their URLs must differ.
 	Issuers []Issuer
-	// ReadAPIKeys rereads the API keys. nil means that there are none.
+	// ReadAPIKeys rereads the API keys. nil disables API keys.
 	ReadAPIKeys func() ([]APIKey, error)
 	// Claims are the claims of tokens that principals have, beside those of their identity: names,
 	// or paths with dots, as in Issuer.Subject, until KeepClaims. nil means none.
 	Claims []string
-	// DPoP is whether tokens may, or must, be bound to a key.
+	// DPoP says whether tokens may, or must, be bound to a key.
 	DPoP DPoP
 	// Proofs returns the store of used proofs of all replicas; it is called for the first proof. If
 	// Proofs or its result is nil, they are kept in memory.
@@ -60,7 +60,7 @@ type Issuer struct {
 	// Audiences are the accepted audiences; a token must have one. Empty means Options.Resource and
 	// its endpoints and, for the endpoints of sets, what SetSets states.
 	Audiences []string
-	// audiencesByDefault is whether Audiences was empty.
+	// audiencesByDefault is true if Audiences was empty.
 	audiencesByDefault bool
 	// Algorithms are the accepted signature algorithms (RFC 7518, section 3.1). Empty means
 	// DefaultAlgorithms.
@@ -72,7 +72,7 @@ type Issuer struct {
 	// role claims have roles. Empty means DefaultSubject, DefaultScopes and DefaultRoles. With
 	// DefaultSubject the token of a user needs sub, see userClaims.
 	Subject, Scopes, Roles []string
-	// subjectByDefault is whether Subject was empty.
+	// subjectByDefault is true if Subject was empty.
 	subjectByDefault bool
 	// Introspection configures the introspection of tokens that are not JWTs. nil disables it. At
 	// most one issuer may have it, so that a token is only sent to its own issuer.
@@ -120,7 +120,7 @@ const (
 	// maxKeys bounds the keys of one issuer, maxTried the keys that are tried for a token that
 	// names none.
 	maxKeys, maxTried = 256, 8
-	// cacheEntries bounds the cached tokens.
+	// cacheEntries bounds the number of cached tokens.
 	cacheEntries = 16 << 10
 	// fetchTimeout bounds one request to an issuer.
 	fetchTimeout = 5 * time.Second
@@ -130,7 +130,7 @@ const (
 	// read.
 	refreshKeys  = 5 * time.Minute
 	refreshFiles = 2 * time.Second
-	// keepKeys is how long keys are used that could not be fetched again.
+	// keepKeys is the time for which keys are used that could not be fetched again.
 	keepKeys = time.Hour
 	// retryMin and retryMax are the first and the longest pause after a failed fetch of keys; the
 	// pause doubles.

@@ -52,8 +52,8 @@ func (d *passedDocument) start(ctx context.Context) {
 	d.mu.Unlock()
 }
 
-// get returns the document, or why there is none and when to retry. It waits only for the first
-// document.
+// get returns the document. If there is none, it returns the reason and the delay before a retry.
+// It waits for the first document only.
 func (d *passedDocument) get(ctx context.Context) (raw []byte, again time.Duration, err error) {
 	raw, again, err = d.known()
 	if again > 0 {

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// DPoP is whether tokens may, or must, be bound to a key of their client, which proves possession
+// DPoP says whether tokens may, or must, be bound to a key of their client, which proves possession
 // of the key with each request (RFC 9449).
 type DPoP uint8
 
@@ -35,8 +35,8 @@ const (
 
 // Proofs remembers used proofs. It is safe for concurrent use.
 type Proofs interface {
-	// Spend records that a caller used a proof, for the duration life. fresh is whether it was not
-	// used before. An error means that this is unknown; the response is then 503. A *mcp.Error of
+	// Spend records that a caller used a proof, for the duration life. fresh is false if it was used
+	// before. An error means that this is unknown; the response is then 503. A *mcp.Error of
 	// KindLimit means that most proofs of the caller are recorded; the response is then 429.
 	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
 }
@@ -54,10 +54,11 @@ const (
 	proofType = "dpop+jwt"
 	// maxProof bounds a proof, and maxProofID its claim jti, in bytes.
 	maxProof, maxProofID = 8 << 10, 256
-	// proofAge is the maximum age of a proof, proofAhead how far its client's clock may be ahead.
+	// proofAge is the maximum age of a proof, proofAhead the maximum time by which its client's
+	// clock may be ahead.
 	proofAge, proofAhead = time.Minute, time.Minute
-	// proofSpare is how much longer a proof is remembered, because another replica whose clock is
-	// behind still accepts it.
+	// proofSpare is the time for which a proof is remembered after its expiry, because another
+	// replica whose clock is behind still accepts it.
 	proofSpare = 10 * time.Second
 	// spendTimeout bounds the check whether a proof was used.
 	spendTimeout = 2 * time.Second
@@ -244,7 +245,7 @@ func thumbprintOf(raw []byte) (thumbprint string, ok bool) {
 	if json.Unmarshal(raw, &m) != nil {
 		return "", false
 	}
-	// Members in lexical order; none of the values has a character that JSON escapes.
+	// Members are in lexical order, and their values need no escapes in JSON.
 	var text string
 	switch m.KTY {
 	case jwkset.KtyRSA:

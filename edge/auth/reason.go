@@ -11,7 +11,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	// ReasonMissing means that there are no credentials.
+	// ReasonMissing means that the request has no credentials.
 	ReasonMissing Reason = iota
 	// ReasonMalformed means that the header is malformed.
 	ReasonMalformed

@@ -8,9 +8,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Revoked returns why the API key of a principal is not in force: it is not in the file as this replica last read it, or has expired by it.
-// nil means that it is in force, whatever rights it gives now. It is also nil for other credentials, which can be revoked only at their
-// issuer: Principal.Until says when they expire.
+// Revoked returns an error if the API key of a principal is not valid any more: it is not in the
+// file as this replica last read it, or has expired by the file. nil means that it is valid, with
+// any rights. It is also nil for other credentials, which only their issuer can revoke:
+// Principal.Until is their expiry.
 func (a *Authenticator) Revoked(p *mcp.Principal) error {
 	if p.Issuer != APIKeyIssuer {
 		return nil

@@ -34,10 +34,10 @@ func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 	return &web.Denial{Status: status, Challenges: said.each(a.dpop, "")}
 }
 
-// Requiring returns an authenticator that only accepts callers whose credentials have a scope, and
-// no anonymous ones. Its challenges name the scope, and the metadata of the edge as a whole,
-// because what it guards is not an MCP endpoint. It accepts no proofs (DPoP), because clients know
-// no URL of the guarded address: it refuses bound tokens, and accepts others in every DPoP mode.
+// Requiring returns an authenticator that accepts only callers whose credentials have a scope, and
+// no anonymous ones. Its challenges name the scope, and the metadata of the whole edge, because the
+// guarded address is not an MCP endpoint. It accepts no proofs (DPoP), because clients do not know
+// a URL of the guarded address: it refuses bound tokens, and accepts others in every DPoP mode.
 func (a *Authenticator) Requiring(scope string) web.Authenticator { return requiring{a, scope} }
 
 type requiring struct {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Set is a part of what the edge serves, with endpoints, audiences and metadata of its own.
+// Set is a part of the edge's objects with its own endpoints, audiences and metadata.
 type Set struct {
-	// Endpoints are its paths below Options.Resource, such as /mcp/support. The resources of these are its
-	// audiences.
+	// Endpoints are the paths of the set below Options.Resource, such as /mcp/support. The resources
+	// of these paths are its audiences.
 	Endpoints []string
 	// Title is the name of its resource for people. Empty uses that of the edge.
 	Title string
@@ -32,7 +32,7 @@ type setEndpoint struct {
 	audiences audiences
 }
 
-// SetSets replaces the sets. Without it there are none.
+// SetSets replaces the sets. Initially there are none.
 func (a *Authenticator) SetSets(list []Set) error {
 	t := &setTable{byEndpoint: map[string]*setEndpoint{}, audiences: audiences{}}
 	if d := a.documents; d != nil {
@@ -76,9 +76,9 @@ func joined(list, more []string) []string {
 	return out
 }
 
-// accepts reports whether a token has an audience that some endpoint accepts. If the issuer configures
-// no audiences, own are those that name the edge or may name a set; otherwise it is nil, and every
-// endpoint accepts the token.
+// accepts reports whether a token has an audience that some endpoint accepts. If the issuer
+// configures no audiences, own are the token's audiences that name the edge or may name a set.
+// Otherwise own is nil, and every endpoint accepts the token.
 func (i *issuer) accepts(token []string) (own []string, accepted bool) {
 	if !i.o.audiencesByDefault || i.sets == nil {
 		return nil, i.audiences.has(token)
@@ -89,7 +89,7 @@ func (i *issuer) accepts(token []string) (own []string, accepted bool) {
 		if i.audiences[one] || sets.audiences[one] {
 			own, accepted = append(own, one), true
 		} else if slices.ContainsFunc(i.o.Audiences, func(root string) bool { return strings.HasPrefix(one, canonical(root)+"/") }) {
-			own = append(own, one) // a set may have it later
+			own = append(own, one) // it may become the audience of a set
 		}
 	}
 	return own, accepted

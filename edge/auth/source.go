@@ -35,8 +35,8 @@ type source struct {
 	asked time.Time
 	// running is the fetch in progress, or nil.
 	running *fetch
-	// failing is whether the last attempt failed, logged is which of its failures were logged.
-	// retry is when the next one is due.
+	// failing is true if the last attempt failed. logged decides which failures are logged. retry is
+	// the time of the next attempt.
 	failing bool
 	logged  fault
 	retry   time.Time
@@ -93,7 +93,7 @@ func (s *source) keepFresh(ctx context.Context, f *fetch) {
 	}
 }
 
-// begin returns the fetch in progress, and starts one if there is none. The caller holds s.mu.
+// begin returns the fetch in progress, or starts one. The caller holds s.mu.
 func (s *source) begin() *fetch {
 	if s.running != nil {
 		return s.running
@@ -176,7 +176,7 @@ func (s *source) load(ctx context.Context) error {
 	return nil
 }
 
-// errFetch stands for every failure to fetch keys.
+// errFetch is the error for every failure to fetch keys.
 var errFetch = errors.New("the keys cannot be fetched")
 
 // cause returns the error that distinguishes failures in the log. Failures to fetch are one,
@@ -229,8 +229,8 @@ func (s *source) where(ctx context.Context) (string, error) {
 	return s.discovered, nil
 }
 
-// keys returns the current keys, or nil if there are none that may be used. It waits for a first
-// fetch in progress.
+// keys returns the current keys, or nil if there are no usable ones. It waits for a first fetch in
+// progress.
 func (s *source) keys(ctx context.Context) *keySet {
 	l := s.current.Load()
 	if l == nil {
@@ -255,7 +255,7 @@ func (s *source) keys(ctx context.Context) *keySet {
 	return l.set
 }
 
-// again returns when to retry while there are no keys.
+// again returns the delay before a retry while there are no keys.
 func (s *source) again() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ const (
 	// take.
 	maxAsking, maxAskingOfOne = 64, 16
 	// maxWaiting bounds the requests that run or wait, over all clients, and maxWaitingOfOne those
-	// for one client: each holds its token, also after its call has ended. Further ones are refused
+	// for one client. Each holds its token, even after its call has ended. Further ones are refused
 	// at once.
 	maxWaiting, maxWaitingOfOne = 8 << 10, 1 << 10
 )
@@ -20,8 +20,8 @@ const (
 // errWaiting means that too many requests to an issuer wait.
 var errWaiting = errors.New("too many requests to the issuer are waiting")
 
-// turns limits the requests to one issuer, over all clients and for each. K identifies a client. It is
-// safe for concurrent use.
+// turns limits the requests to one issuer, in total and for each client. K identifies a client. It
+// is safe for concurrent use.
 type turns[K comparable] struct {
 	places chan struct{}
 
@@ -35,7 +35,7 @@ type turns[K comparable] struct {
 // share limits one client.
 type share struct {
 	places chan struct{}
-	// users is how many callers hold the share and will drop it. Guarded by turns.mu.
+	// users is the number of callers that hold the share and must drop it. Guarded by turns.mu.
 	users int
 }
 
