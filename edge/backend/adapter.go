@@ -12,18 +12,19 @@ import (
 type Adapter interface {
 	pb.BackendServiceClient
 	pb.ToolServiceClient
-	// Notes returns sentences, for operators, that describe what the contract cannot express of the
-	// target.
+	// Notes returns sentences, for operators, about properties of the target that the contract
+	// cannot express.
 	Notes() []string
-	// Progress describes how much of the target's description was read, while nothing can be served
-	// before it is complete: "learned 31 of 59 files". Empty means that it is not being read.
+	// Progress describes how much of the target's description was read, such as "learned 31 of 59
+	// files". Nothing is served until it is complete. Empty means that it is not being read.
 	Progress() string
 	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form that the
 	// target receives. They are a valid JSON object; the result may be the same bytes. The error
 	// says in one line why the target would not accept them.
 	Canonical(tool string, arguments []byte) ([]byte, error)
-	// Confirmation returns what the user must confirm before each call of a tool, by the tool's own name. confirmed returns the context
-	// of a call that the user has confirmed, without which the call is refused. It is nil if nothing must be confirmed.
+	// Confirmation returns the message that the user must confirm before each call of a tool, by the
+	// tool's own name. confirmed marks the context of a confirmed call; calls without the mark are
+	// refused. confirmed is nil if the tool requires no confirmation.
 	Confirmation(tool string) (message string, confirmed func(context.Context) context.Context)
 	// Close ends all calls, and returns when all goroutines have ended.
 	Close()

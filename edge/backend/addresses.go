@@ -170,7 +170,7 @@ type healthListener struct {
 	call func(balancer.SubConnState)
 	// state is the last state that the health service reported; Idle before the first.
 	state balancer.SubConnState
-	// stop ends the watch; nil if there is none.
+	// stop ends the watch. nil means that there is none.
 	stop func()
 }
 

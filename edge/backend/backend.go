@@ -177,7 +177,7 @@ func (b *Backend) Acquire() (release func(), err error) {
 	return b.release, nil
 }
 
-// Catalog returns what the backend serves to all callers, or to the anonymous caller if it has
-// private lists. It is never nil; its Present is false if the backend was never reached, or not for
+// Catalog returns the catalog for all callers, or for the anonymous caller if the backend has
+// private lists. It is never nil. Its Present is false if the backend was never reached, or not for
 // StaleAfter.
 func (b *Backend) Catalog() *Catalog { return b.catalog.Load() }

@@ -15,7 +15,7 @@ type breaker struct {
 	until time.Time
 }
 
-// shortestPause and longestPause bound how long a breaker stays open at a time.
+// shortestPause and longestPause bound the time for which a breaker stays open.
 const shortestPause, longestPause = time.Second, 30 * time.Second
 
 // refuses returns the error for which it is open. nil lets the caller try; if the breaker is open,

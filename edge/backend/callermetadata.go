@@ -24,9 +24,9 @@ type CallerValue interface {
 	Claims() []string
 }
 
-// CallerPairs returns the metadata of an RPC for a caller, each key before its value; nil if there
-// is none. The error is a *mcp.Error: the caller lacks a value that the backend requires. An
-// anonymous caller may get it with credentials.
+// CallerPairs returns the metadata of an RPC for a caller, each key before its value, or nil if
+// there is none. The error, a *mcp.Error, means that the caller lacks a required value. An
+// anonymous caller may get the value with credentials.
 func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	if len(b.cfg.Caller) == 0 {
 		return nil, nil

@@ -44,7 +44,7 @@ func (s Kinds) String() string {
 	return text
 }
 
-// Hint says how clients may cache a list.
+// Hint describes how clients may cache a list.
 type Hint struct {
 	// TTL is between 0 and 30 days, in whole milliseconds.
 	TTL time.Duration
@@ -52,8 +52,8 @@ type Hint struct {
 	Public bool
 }
 
-// Catalog is what a backend serves, as one principal sees it. It and everything that it points to
-// are immutable, and may be kept without limit.
+// Catalog has the lists of a backend, as one principal sees them. It and everything that it points
+// to are immutable, and may be kept without limit.
 type Catalog struct {
 	// Describe is the backend's description of itself; never nil. For a backend without Describe it
 	// holds the features found by probing; for an absent backend it is empty.
@@ -65,8 +65,9 @@ type Catalog struct {
 	Templates []*pb.ResourceTemplate
 	Prompts   []*pb.Prompt
 	Skills    []*pb.Skill
-	// Withheld are the URIs of resources that Config.Review has left out, and their normal forms: they must not be read either, also if a
-	// template or a prefix of the backend covers them. nil means none.
+	// Withheld has the URIs of resources that Config.Review has removed, and their normal forms.
+	// They must not be read, even if a template or a prefix of the backend covers them. nil means
+	// none.
 	Withheld map[string]bool
 	// HasTools, HasResources and HasPrompts report whether the service is served; its list may be
 	// empty.
@@ -90,7 +91,8 @@ type Catalog struct {
 	Unread Kinds
 
 	unlisted atomic.Pointer[Catalog]
-	// listed are the tools to which Config.Review has given other texts, as the backend lists them. nil means none.
+	// listed maps the tools whose texts Config.Review has changed to the tools as the backend lists
+	// them. nil means none.
 	listed map[*pb.Tool]*pb.Tool
 }
 
@@ -121,7 +123,7 @@ var absent = &Catalog{Describe: &pb.DescribeResponse{}}
 // lists holds the lists of the three kinds; nil means never listed, or unreachable for too long.
 type lists [len(each)]*list
 
-// assemble makes a catalog. It drops describe if there is no list.
+// assemble creates a catalog. It drops describe if there is no list.
 func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	c := &Catalog{Describe: describe}
 	for i, one := range l {

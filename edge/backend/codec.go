@@ -17,9 +17,9 @@ const (
 	// unweighed is the encoded size up to which messages are decoded without an estimate: their
 	// memory is bounded by it.
 	unweighed = 64 << 10
-	// maxDecoded bounds the estimated memory of a decoded message, without its strings and bytes:
-	// messageBytes for each embedded message, of which one can be encoded in two bytes, and
-	// valueBytes for each other value.
+	// maxDecoded bounds the estimated memory of a decoded message, without its strings and bytes. An
+	// embedded message, which can be encoded in two bytes, counts messageBytes, and any other value
+	// valueBytes.
 	maxDecoded   = 64 << 20
 	messageBytes = 128
 	valueBytes   = 16

@@ -61,8 +61,8 @@ type Config struct {
 	// Prefix is put before the backend's tool and prompt names; empty adds none. Unless the backend
 	// was discovered, names that begin with it are reserved for it.
 	Prefix string
-	// URIs are prefixes of URIs that are reserved for the backend, also if it was discovered. Empty reserves none: the backend
-	// serves URIs that no other backend reserves.
+	// URIs are prefixes of URIs that are reserved for the backend, even for a discovered one. Empty
+	// reserves none: the backend serves URIs that no other backend reserves.
 	URIs []string
 	// Credentials of the transport; nil means plaintext.
 	Credentials credentials.TransportCredentials
@@ -75,10 +75,10 @@ type Config struct {
 	// Refresh is the interval of listing the backend without a reported change, and the time for
 	// which a principal's own lists are cached; 0 means DefaultRefresh.
 	Refresh time.Duration
-	// StaleAfter is how long the last lists of an unreachable backend are served; 0 means
+	// StaleAfter is the time for which the last lists of an unreachable backend are served. 0 means
 	// DefaultStaleAfter.
 	StaleAfter time.Duration
-	// OwnLists is how long a request waits for the caller's own lists; reading them continues for
+	// OwnLists bounds the wait of a request for the caller's own lists. Reading them continues for
 	// up to Timeout. 0 means DefaultOwnLists.
 	OwnLists time.Duration
 	// Resolver resolves targets of its scheme; nil means gRPC's own. It may be an Explainer.
@@ -114,8 +114,9 @@ type Config struct {
 	// FullSchemas sends the schemas of tools' arguments to clients unchanged, see
 	// Backend.FullSchemas. Package check lints the schemas that clients receive.
 	FullSchemas bool
-	// Review returns what is served of the valid entries of one list, which are tools, prompts, resources or templates: some of them, or
-	// copies with other texts. An error means that the list cannot be read. nil serves all.
+	// Review returns the entries to serve of the valid entries of one list, which are tools,
+	// prompts, resources or templates: some of them, or copies with other texts. An error means that
+	// the list cannot be read. nil serves all.
 	Review func(ctx context.Context, entries []proto.Message) ([]proto.Message, error)
 	// Adapt makes the Adapter for a target that does not implement the contract; the adapter sends
 	// the RPCs of calls through calls. nil means that the target implements the contract. Adapt
@@ -140,8 +141,8 @@ type AskedIdentity interface {
 	Refused(ctx context.Context, who *mcp.Principal, value string)
 }
 
-// Explainer is a Resolver that can say why a target has no address. It must be safe for concurrent
-// use.
+// Explainer is a Resolver that knows the reason for which a target has no address. It must be safe
+// for concurrent use.
 type Explainer interface {
 	// Unresolved returns the reason, for operators; nil if the target has an address.
 	Unresolved(target string) error
@@ -175,7 +176,7 @@ type tuning struct {
 	connect time.Duration
 	// describe bounds Describe, unless the backend's timeout is shorter.
 	describe time.Duration
-	// settle is how long the first list waits for the feeds' `started`.
+	// settle bounds the wait of the first list for the feeds' `started`.
 	settle time.Duration
 	// gap is the least time between two lists that a feed triggers, gapMax the longest to which it
 	// grows.

@@ -59,8 +59,8 @@ func (d *description) serves(kind Kinds) (served, feed bool) {
 	}
 }
 
-// probe determines what a backend without Describe offers beside its lists: it calls each method
-// once, without using the result. The method exists unless it answers UNIMPLEMENTED.
+// probe determines what a backend without Describe offers in addition to its lists. It calls each
+// method once and ignores the result. The method exists unless the status is UNIMPLEMENTED.
 func (b *Backend) probe(ctx context.Context, d *description, resources, prompts bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
 	defer cancel()

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Discover replaces the previously discovered backends by those given. One whose name and revision
-// are those of a discovered backend is that backend. A new one is connected, and its lists are
-// shown once they were read. One that is no longer given is hidden at once and gets no new calls;
-// it is closed when its running calls have ended, or after drain. The error says what is left out
-// and why: a name that a configured backend has, a duplicate, a malformed target, or values out of
-// bounds. Before Start nothing is connected.
+// Discover replaces the previously discovered backends by those of set. A backend with an equal
+// name and revision is kept. A new one is connected, and its lists are shown once they were read. A
+// removed one is hidden at once and gets no new calls; it is closed when its running calls have
+// ended, or after drain. The error lists the omitted backends with the reasons: a name that a
+// configured backend has, a duplicate, a malformed target, or values out of bounds. Nothing is
+// connected before Start.
 func (p *Pool) Discover(set []Config, drain time.Duration) error {
 	p.mu.Lock()
 	if p.closed {

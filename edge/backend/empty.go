@@ -38,8 +38,8 @@ func (r *refresher) emptyReason(ctx context.Context) string {
 	return r.reflected.text
 }
 
-// withoutContract describes, for a target that serves none of the contract's services, its services
-// and what to do.
+// withoutContract describes the services of a target that serves none of the contract's services,
+// with advice.
 func (b *Backend) withoutContract(ctx context.Context) string {
 	const none = "none of ToolService, ResourceService and PromptService of mcpedge.v1 is served"
 	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)

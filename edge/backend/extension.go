@@ -22,7 +22,7 @@ func (b *Backend) Carries(id string) bool {
 func (b *Backend) NotCarried(declared map[string]string) (said []string) {
 	for _, id := range slices.Sorted(maps.Keys(declared)) {
 		switch {
-		case b.Carries(id), id == mcp.ExtensionSkills: // the edge says by itself that skills are served
+		case b.Carries(id), id == mcp.ExtensionSkills: // the edge itself reports that skills are served
 		case mcp.OwnExtension(id):
 			said = append(said, fmt.Sprintf("the extension %.80q is not announced to clients: backends cannot serve it through the edge", id))
 		default:

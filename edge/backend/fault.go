@@ -91,8 +91,8 @@ func partsOf(what string) (network, address, cause string) {
 	return network, address, cause
 }
 
-// proxyOf returns the proxy through which gRPC connects to a target, without its password; empty if
-// there is none.
+// proxyOf returns the proxy through which gRPC connects to a target, without its password. It is
+// empty if there is none.
 func proxyOf(target string) string {
 	if scheme, rest, found := strings.Cut(target, ":///"); found {
 		if scheme != "dns" {

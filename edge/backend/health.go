@@ -109,7 +109,7 @@ func (w *healthWatch) unhealthy(why error) {
 	w.report(balancer.SubConnState{ConnectivityState: connectivity.TransientFailure, ConnectionError: why})
 }
 
-// noService logs once that the target has no health service for the whole of it.
+// noService logs once that the target has no health service for the whole server.
 func (w *healthWatch) noService(why error) {
 	w.of.noHealthNoted.Do(func() {
 		level := slog.LevelInfo

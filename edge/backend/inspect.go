@@ -78,13 +78,13 @@ type Survey struct {
 	// Empty is why clients would see nothing of the backend; empty if they see something, or may
 	// with a principal of their own.
 	Empty string
-	// Notes are the adapter's sentences on what the contract cannot express.
+	// Notes are the adapter's sentences about properties that the contract cannot express.
 	Notes []string
 	// Unannounced are sentences: the extensions in Describe that are not announced to clients.
 	Unannounced []string
 }
 
-// Listing is how the lists of one kind were read.
+// Listing describes how the lists of one kind were read.
 type Listing struct {
 	Kind Kinds
 	// Err is why they could not be read; if set, only Kind is set beside it.

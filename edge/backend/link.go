@@ -19,7 +19,7 @@ type signals struct {
 
 	mu   sync.Mutex
 	link connectivity.State
-	// epoch counts how often the connection became ready.
+	// epoch is the number of times that the connection became ready.
 	epoch uint64
 	// dirty are the kinds to be listed; reported are those of them for which the backend reported a
 	// change.
@@ -98,7 +98,7 @@ func (b *Backend) reason(ctx context.Context) error {
 		return nil
 	}
 	// For a name that resolves to nothing, the status says only that the balancer has no addresses.
-	if proxyOf(b.cfg.Target) == "" { // which resolves names by itself
+	if proxyOf(b.cfg.Target) == "" { // a proxy resolves names itself
 		if unknown := b.unresolved(ctx); unknown != nil {
 			return unknown
 		}

@@ -17,16 +17,16 @@ import (
 // percentage (proposal A50), except for which statuses count as failures. A zero field selects its
 // default.
 type Outliers struct {
-	// Interval is how often addresses are judged, each time by the calls since the last time; 0
+	// Interval is the interval at which addresses are judged by the calls since the last time. 0
 	// means DefaultOutlierInterval.
 	Interval time.Duration
-	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much
-	// longer, up to ten times that; 0 means DefaultOutlierEjection.
+	// Ejection is the duration of the first ejection. Each consecutive one is longer by as much, up
+	// to ten times the first. 0 means DefaultOutlierEjection.
 	Ejection time.Duration
 	// Failures is the percentage of failed calls from which on an address is an outlier; 0 means
 	// DefaultOutlierFailures.
 	Failures int
-	// Calls is how many calls an address must have had in an interval to be judged; 0 means
+	// Calls is the minimum number of an address's calls in an interval for a judgement. 0 means
 	// DefaultOutlierCalls.
 	Calls int
 	// MaxEjected is the percentage of ejected addresses at which no further address is ejected. One
@@ -177,7 +177,7 @@ func (d *detector) judge(now time.Time) {
 	}
 }
 
-// lasts returns how long an ejection lasts.
+// lasts returns the duration of an ejection.
 func (d *detector) lasts(j *judged) time.Duration {
 	return d.o.Ejection * time.Duration(min(j.times, maxEjections))
 }

@@ -23,7 +23,7 @@ type Pool struct {
 	closed     bool
 	configured []*Backend
 	discovered map[string]*Backend
-	// prepared are discovered backends that were prepared with a Replacement, and that no Discover has used.
+	// prepared are the discovered backends that a Replacement has prepared and no Discover has used.
 	prepared []*Backend
 	// leaving counts the goroutines of removed backends, which end when gone is closed.
 	leaving sync.WaitGroup

@@ -20,8 +20,8 @@ func (b *Backend) Principal(p mcp.Principal) *pb.Principal {
 	}
 }
 
-// ClaimsOf returns the claims of a caller that the backend receives, as JSON values; nil if there
-// are none.
+// ClaimsOf returns the claims of a caller that the backend receives, as JSON values, or nil if
+// there are none.
 func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
 	var claims map[string]string
 	for _, name := range b.cfg.Claims {
@@ -50,7 +50,7 @@ func (b *Backend) AsksToProve() bool {
 	return asks
 }
 
-// Proved reports to the backend's Identity how the RPC with the value of Prove ended.
+// Proved reports the result of an RPC to the backend's Identity. value is that of Prove.
 func (b *Backend) Proved(ctx context.Context, who *mcp.Principal, value string, err error) {
 	if i, asks := b.cfg.Identity.(AskedIdentity); asks && value != "" && status.Code(err) == codes.Unauthenticated {
 		i.Refused(ctx, who, value)

@@ -62,13 +62,15 @@ func (c *private) drop() {
 	c.entries.Purge()
 }
 
-// CatalogFor returns the catalog as a principal sees it: Catalog, if no list is private or the
-// caller is anonymous; otherwise the principal's own, which is read from the backend if it is not
-// cached. Concurrent requests of one principal share one reading. It is cached for Refresh, or
-// until the backend reports a change; if the backend then cannot be reached, or its lists cannot be
-// reviewed, it is served until StaleAfter. A reading that takes longer than OwnLists continues without the request. After a
-// reading that took too long, or did not reach the backend, requests of all principals fail at once
-// for a while, except for one that tries.
+// CatalogFor returns the catalog for a principal. That is Catalog if no list is private or the
+// caller is anonymous, and otherwise the principal's own, which is read from the backend if it is
+// not cached. Concurrent requests of one principal share one reading.
+//
+// It is cached for Refresh, or until the backend reports a change. If the backend then cannot be
+// reached, or its lists cannot be reviewed, it is served until StaleAfter. A reading that takes
+// longer than OwnLists continues without the request. After a reading that took too long, or did
+// not reach the backend, requests of all principals fail at once for a while, except for one that
+// tries again.
 //
 // The error is ctx's, or the gRPC status of the list.
 func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, error) {
@@ -134,7 +136,7 @@ func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.
 // readShared reads a principal's catalog once for all concurrent requests. The reading continues
 // when one of them ends.
 func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
-	// The key has the generation: a request after a change must not get what was read before it.
+	// The key has the generation, so that a request after a change does not get an earlier reading.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
 		if kept, now := b.private.get(key); now == generation && b.fresh(kept) {

@@ -63,7 +63,7 @@ type content struct {
 	describe *pb.DescribeResponse
 }
 
-// maxIdle is how long the refresher sleeps when nothing is due.
+// maxIdle is the time for which the refresher sleeps when nothing is due.
 const maxIdle = time.Hour
 
 func (r *refresher) run(ctx context.Context) {
@@ -82,7 +82,7 @@ func (r *refresher) run(ctx context.Context) {
 	}
 }
 
-// step does what is due and returns when the next step is due.
+// step runs the due work and returns the time until the next work is due.
 func (r *refresher) step(ctx context.Context) time.Duration {
 	s := r.take()
 	now := time.Now()

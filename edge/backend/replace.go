@@ -12,18 +12,18 @@ import (
 // must be called, once. It is not safe for concurrent use.
 type Replacement struct {
 	pool *Pool
-	// next are the configured backends that there will be. fresh are those of them that are new,
-	// and started is whether these are connected.
+	// next are the new list of configured backends. fresh are the new ones among them. started is
+	// true once these are connected.
 	next, fresh []*Backend
 	started     bool
 	// prepared are the new discovered backends.
 	prepared []*Backend
 }
 
-// Prepare makes the backends that are to replace the configured ones, in the order given, without
-// connecting. One whose name and revision are those of a configured backend is that backend. It
-// fails on a missing or repeated name, also of a discovered backend, a missing or malformed target,
-// and on values out of bounds.
+// Prepare creates the backends that will replace the configured ones, in the order of cfgs, without
+// connecting. It reuses a configured backend with an equal name and revision. It fails on a missing
+// or repeated name, including that of a discovered backend, a missing or malformed target, and
+// values out of bounds.
 func (p *Pool) Prepare(cfgs []Config) (*Replacement, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,9 +59,9 @@ func (p *Pool) prepare(cfg Config, before []*Backend) (*Backend, error) {
 	return newBackend(cfg, p.opts, p.tune, p.notify)
 }
 
-// PrepareServices makes those of a set of discovered backends that are new, as Prepare does: Await connects to
-// them, and a later Discover uses them. Those that cannot be made are left to Discover. DiscardServices must be
-// called after Discover, or instead of it.
+// PrepareServices creates the new ones of a set of discovered backends, as Prepare does. Await
+// connects to them, and a later Discover uses them. Those that cannot be created are left to
+// Discover. DiscardServices must be called after Discover, or instead of it.
 func (r *Replacement) PrepareServices(set []Config) {
 	p := r.pool
 	p.mu.Lock()
@@ -91,8 +91,8 @@ func (r *Replacement) DiscardServices() {
 	}
 }
 
-// takePrepared returns the backend of PrepareServices with a name and a revision, which is then the caller's; nil if there
-// is none. p.mu is locked.
+// takePrepared returns the backend of PrepareServices with a name and a revision, which the caller
+// then owns, or nil. The caller holds p.mu.
 func (p *Pool) takePrepared(cfg *Config) *Backend {
 	i := slices.IndexFunc(p.prepared, func(b *Backend) bool { return b.cfg.Name == cfg.Name && b.cfg.Revision == cfg.Revision })
 	if i < 0 {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/resolver/dns"
 )
 
-// minResolve is the least time between two DNS queries for one target, also after connections
+// minResolve is the minimum time between two DNS queries for one target, even after connections
 // broke.
 const minResolve = time.Second
 

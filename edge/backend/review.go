@@ -28,7 +28,8 @@ func (l *list) review(ctx context.Context, by func(context.Context, []proto.Mess
 	return err
 }
 
-// changed returns the tools as listed by those that are left with other texts; nil if there are none.
+// changed maps each tool with changed texts in left to the listed one. It returns nil if there are
+// none.
 func changed(listed, left []*pb.Tool) map[*pb.Tool]*pb.Tool {
 	byName := make(map[string]*pb.Tool, len(listed))
 	for _, t := range listed {
@@ -46,7 +47,8 @@ func changed(listed, left []*pb.Tool) map[*pb.Tool]*pb.Tool {
 	return out
 }
 
-// withheld returns the URIs of resources that are not left, as listed and in their normal form; nil if all are.
+// withheld returns the URIs of the removed resources, as listed and in their normal form, or nil if
+// none was removed.
 func withheld(resources, left []*pb.Resource) map[string]bool {
 	if len(resources) == len(left) {
 		return nil

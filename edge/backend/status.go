@@ -42,15 +42,15 @@ type Status struct {
 	// LastError is the current or the last error; empty if there was none, or if the backend is
 	// ready again.
 	LastError string
-	// Progress describes how much of the target's description an adapter has read, while it reads:
-	// "learned 31 of 59 files". Empty otherwise.
+	// Progress describes how much of the target's description an adapter has read, such as "learned
+	// 31 of 59 files". It is empty when the adapter is not reading.
 	Progress string
 	// Loaded is when all lists were last read without an error; zero means never.
 	Loaded time.Time
 	// Present is the catalog's: false if clients see nothing of the backend.
 	Present bool
-	// Problems are violations of the contract in what the backend serves now, lists that cannot be
-	// read, and why nothing is served if that is the case; one sentence each.
+	// Problems are, as one sentence each, the violations of the contract in the current lists, the
+	// lists that cannot be read, and the reason for which nothing is served.
 	Problems []string
 	// Calls is the number of running calls, and Watches that of open resource watches.
 	Calls, Watches int

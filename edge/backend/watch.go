@@ -17,8 +17,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchKey identifies a stream: equal keys share it. who is empty unless the backend has private
-// lists.
+// watchKey identifies a stream. Watches with equal keys share it. who is empty unless the backend
+// has private lists.
 type watchKey struct{ uri, who string }
 
 // watch is one upstream stream of WatchResource and its watchers. Backend.watchMu guards its
@@ -116,8 +116,8 @@ func (b *Backend) forget(w *watch) {
 // follow keeps the stream of a watch open until its context ends, or until the first attempt fails.
 func (b *Backend) follow(ctx context.Context, w *watch) {
 	defer w.cancel()
-	// Calls and watches have separate connections. If that of calls is up, it is worth waiting for
-	// that of watches.
+	// Calls and watches have separate connections. If the connection of calls is ready, waiting for
+	// that of watches is useful.
 	up := grpc.WaitForReady(b.conn.GetState() == connectivity.Ready)
 	err := b.watchOnce(ctx, w, func() { close(w.settled) }, up)
 	select {
@@ -200,7 +200,7 @@ func covers(watched, uri string) bool {
 		len(rest) <= maxBelow
 }
 
-// maxBelow bounds how much longer than the watched URI a URI below it may be, in bytes.
+// maxBelow bounds the bytes by which a URI below the watched one may be longer.
 const maxBelow = 4 << 10
 
 // notify calls the watchers; an empty URI means the watched one.
