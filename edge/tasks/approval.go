@@ -13,8 +13,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// A task that waits for the approval of another person has a question for it, as for its client, but no client sees or answers it: the task
-// is working. So the wait is in its record, any replica takes the decision, once, and the one that does continues the task.
+// A task that waits for the approval of another person has a question for it, like one for its
+// client, but no client sees or answers this question: the status of the task is working. So the
+// wait is in the task's record, any replica can take the decision, once, and the replica that does
+// continues the task.
 
 // Waiting is a task that waits for an approval.
 type Waiting struct {
@@ -24,7 +26,8 @@ type Waiting struct {
 	Since time.Time
 }
 
-// ErrNotWaiting means that a task does not wait for an approval: it has ended, or the approval was decided on.
+// ErrNotWaiting means that a task does not wait for an approval: it has ended, or the approval was
+// granted or refused.
 var ErrNotWaiting = errors.New("the task waits for no approval")
 
 // waitsFor returns the status message of a task with a question for an approval.
@@ -46,7 +49,7 @@ func approvalOf(e *entry) (*mcp.Approval, error) {
 	return a, json.Unmarshal(e.Params, a)
 }
 
-// waiting returns what a task waits for; nil if it waits for no approval.
+// waiting returns the approvals that a task waits for, or nil if it waits for none.
 func (v *view) waiting() (*Waiting, error) {
 	if v.approval == nil {
 		return nil, nil
@@ -58,8 +61,8 @@ func (v *view) waiting() (*Waiting, error) {
 	return &Waiting{ID: v.id, Approval: *a, Since: v.approval.At}, nil
 }
 
-// Approvals returns those of a page of at most most tasks that wait for an approval, and the cursor of the next page, as Inspected does. A page
-// may be empty and not the last.
+// Approvals returns the tasks of a page of at most most tasks that wait for an approval, and the
+// cursor of the next page, as Inspected does. An empty page may not be the last one.
 func (t *Tasks) Approvals(ctx context.Context, cursor string, most int) (page []*Waiting, next string, err error) {
 	found, next, err := t.store.List(ctx, cursor, most)
 	if err != nil {
@@ -88,7 +91,8 @@ func (t *Tasks) Approvals(ctx context.Context, cursor string, most int) (page []
 	return page, next, nil
 }
 
-// Approval returns what a task waits for. The errors are ErrNotWaiting and those of the medium.
+// Approval returns the approvals that a task waits for. The errors are ErrNotWaiting and those of
+// the medium.
 func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
@@ -98,7 +102,8 @@ func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
 	return w, err
 }
 
-// waitingOf returns a task and what it waits for, or ErrNotWaiting. It ends the wait if its time is over.
+// waitingOf returns a task and the approvals that it waits for, or ErrNotWaiting. It ends a wait
+// that has expired.
 func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waiting, error) {
 	v, err := t.view(ctx, s)
 	if err != nil {
@@ -118,9 +123,10 @@ func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waitin
 // isOver reports whether the time has passed in which an approval can be given.
 func (t *Tasks) isOver(w *Waiting) bool { return !time.Now().Before(w.Expires) }
 
-// Decide takes the decision of a principal on what a task waits for: a grant, or a refusal with a reason. The task continues with the rights of
-// its requester, and without the credentials of the principal. The errors are ErrNotWaiting, also if another decision came first, a *mcp.Error
-// if the principal may not decide, and those of the medium.
+// Decide records the decision of a principal on the approvals that a task waits for: a grant, or a
+// refusal with a reason. The task continues with the rights of its requester, and without the
+// principal's credentials. The errors are ErrNotWaiting, including for a second decision, a
+// *mcp.Error if the principal may not decide, and those of the medium.
 func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*Waiting, error) {
 	if !t.work.Enter() {
 		return nil, mcp.ShuttingDown()
@@ -148,7 +154,8 @@ func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant 
 	return w, t.conclude(ctx, v, &w.Approval, verdict)
 }
 
-// conclude stores how the wait of a task for an approval ended, which continues the task. ErrNotWaiting: it ended before.
+// conclude stores the end of a task's wait for an approval, which continues the task. The error is
+// ErrNotWaiting if the wait has already ended.
 func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict *mcp.ApprovalVerdict) error {
 	verdict.Call = a.Call
 	raw, err := json.Marshal(verdict)
@@ -170,7 +177,8 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	return nil
 }
 
-// lapse ends the wait of a task for an approval that was not given in time, and returns the task as it is then.
+// lapse ends the wait of a task whose approval was not given in time, and returns the task after
+// that.
 func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, who *mcp.Principal) (*view, error) {
 	w, err := v.waiting()
 	if err != nil || w == nil || !t.isOver(w) {
@@ -182,7 +190,8 @@ func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, 
 	return t.load(ctx, memory, v.id, who)
 }
 
-// expireLater ends the wait of a task when its time has passed. If this replica is lost, the next request that reads the task does.
+// expireLater ends the wait of a task when its time has passed. If this replica is lost, the next
+// request that reads the task ends it.
 func (t *Tasks) expireLater(id string, e *entry) {
 	a, err := approvalOf(e)
 	if err != nil {
@@ -201,9 +210,11 @@ func (t *Tasks) expireLater(id string, e *entry) {
 	})
 }
 
-// renew takes note of the credentials with which the creator of a task reads it, at the endpoint of its set, while it waits for an approval.
-// If they have the same rights and expire later, the call may run until then. withheld is why the policy does not allow them the tool any more:
-// it ends the wait, unless other scopes help, or the policy server did not decide. nil means that the policy allows it.
+// renew records the credentials with which the creator of a task reads it at the endpoint of its
+// set, while it waits for an approval. If they have the same rights and expire later, the call may
+// run until then. withheld is the error with which the policy denies them the tool: it ends the
+// wait, unless other scopes help, or the policy server made no decision. nil means that the policy
+// allows the tool.
 func (t *Tasks) renew(ctx context.Context, v *view, who *mcp.Principal, withheld error) {
 	w, err := v.waiting()
 	if err != nil || w == nil {

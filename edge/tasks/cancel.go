@@ -29,7 +29,7 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 			return t.acknowledged(ctx, rules, c, v)
 		}
 	}
-	if rules.Stateless { // Cancelling again, or after the end, is no error.
+	if rules.Stateless { // a repeated cancellation, and one after the end, are not errors
 		return t.acknowledged(ctx, rules, c, v)
 	}
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)

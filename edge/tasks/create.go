@@ -42,7 +42,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		wanted = c.Params.More().Task != nil
 	}
 	switch {
-	case c.Target.Misused != nil && wanted: // instead of a task there is no tool result
+	case c.Target.Misused != nil && wanted: // the client wants a task, so the error cannot be a tool result
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "%w", c.Target.Misused)
 	case c.Target.Misused != nil:
 		return t.next.Call(ctx, rules, c, sink)
@@ -69,7 +69,8 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.deferred(ctx, rules, c, x, sink)
 }
 
-// requested returns the name of the tool that the client called, or that of the edge through which it made another request.
+// requested returns the name of the tool that the client called, which may be a tool of the edge
+// for another request.
 func requested(c *mcp.Call) string {
 	if c.Method == mcp.MethodToolsCall {
 		return c.Params.Sent.Target
@@ -77,9 +78,9 @@ func requested(c *mcp.Call) string {
 	return c.Params.Via()
 }
 
-// askedTTL reads the lifetime that the client requests in params.task; 0 if there is none. The task
-// may be kept for less, and is kept at least as long as other tasks: receivers may override it
-// (2025-11-25, Tasks, "TTL and Resource Management").
+// askedTTL returns the lifetime that the client requests in params.task, or 0 if there is none. The
+// task may be kept for a shorter time, and is kept at least as long as other tasks: receivers may
+// override it (2025-11-25, Tasks, "TTL and Resource Management").
 func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
@@ -95,7 +96,7 @@ func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	return time.Duration(min(max(ms, 0), float64(maxTTL.Milliseconds()))) * time.Millisecond, nil
 }
 
-// how returns how a task is requested.
+// how describes, for an error, how a client requests a task.
 func how(rules *revision.Rules) string {
 	if rules.Tasks {
 		return `send "task":{} in the params`

@@ -42,8 +42,8 @@ func between(last, next string) string {
 	return last[:min(n+1, len(last))]
 }
 
-// parseCursor reads the cursor in params, which must be of the principal and the set. Empty without an error
-// means that there is none.
+// parseCursor parses the cursor in params. It must be of the principal and the set. It returns an
+// empty text without an error if there is none.
 func parseCursor(raw json.RawMessage, set string, who *mcp.Principal) (after string, err error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return "", nil

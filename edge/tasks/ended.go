@@ -32,7 +32,8 @@ func (x *runner) ended(r *call.Reply) {
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }
 
-// outcomeOf returns how a task ended with a reply. A result that says isError counts as failed.
+// outcomeOf returns the status and the outcome of a task that ended with a reply. A result with
+// isError counts as failed.
 func (x *runner) outcomeOf(r *call.Reply) (Status, telemetry.Outcome) {
 	var e entry
 	err := json.Unmarshal(r.Response, &e)

@@ -5,14 +5,17 @@ import (
 	"time"
 )
 
-// expiries end the waits of tasks in time, at most one of each task. A task that is decided on or cancelled here, or cancelled at another
-// replica, has none: a client that creates and cancels tasks leaves nothing. The zero value is ready for use. Safe for concurrent use.
+// expiries has the timers that end the waits of tasks, at most one for each task. A task that was
+// decided or cancelled here, or cancelled at another replica, has none, so that a client cannot
+// accumulate timers by creating and cancelling tasks. The zero value is ready for use. Safe for
+// concurrent use.
 type expiries struct {
 	mu     sync.Mutex
 	timers map[string]*time.Timer
 }
 
-// set calls fn after a duration, unless stop is called before. It replaces what was set for the task.
+// set calls fn after a duration, unless stop is called before. It replaces the task's earlier
+// timer.
 func (x *expiries) set(task string, after time.Duration, fn func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -34,7 +37,7 @@ func (x *expiries) set(task string, after time.Duration, fn func()) {
 	x.timers[task] = timer
 }
 
-// stop forgets what was set for a task.
+// stop stops the timer of a task.
 func (x *expiries) stop(task string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

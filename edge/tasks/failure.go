@@ -20,7 +20,7 @@ func (t *Tasks) render(r *medium.Record, f call.Failure, why error) []byte {
 	return failed(t.failureOf(r, f))
 }
 
-// noRoom is the error for a caller that has reached the limit of what it may store.
+// noRoom returns the error for a caller whose stored data has reached the bound.
 func noRoom(err error, room *state.PrincipalRoomError) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
 		"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: cancel tasks that work, answer what waits, end sessions, or ask for less",

@@ -30,9 +30,9 @@ type feed struct {
 	memory budget.Reservation
 
 	mu sync.Mutex
-	// who is the subscriber, with its current rights.
+	// who is the subscriber with its current rights.
 	who mcp.Principal
-	// wake ends the current wait; nil if there is none.
+	// wake ends the current wait. nil means that there is none.
 	wake context.CancelFunc
 }
 
@@ -95,8 +95,7 @@ func (w *feed) use() use {
 	return useRequest
 }
 
-// SetPrincipal implements mcp.Feed. The next read repeats the decision on what the subscriber may
-// see.
+// SetPrincipal implements mcp.Feed. The next read decides again which data the subscriber may see.
 func (w *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 	w.mu.Lock()
 	w.who = p
@@ -148,7 +147,7 @@ func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// lookAtWatched is how often watched tasks are read without a notification.
+// lookAtWatched is the interval at which watched tasks are read without a notification.
 const lookAtWatched = 5 * time.Second
 
 func (w *feed) lookAtAll() {

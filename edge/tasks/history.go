@@ -53,7 +53,7 @@ type Run struct {
 	lapses int
 }
 
-// RunEnd is how a run ended.
+// RunEnd is the way in which a run ended.
 type RunEnd string
 
 // The ends of a run.
@@ -78,7 +78,7 @@ const (
 // Step is a status message of a task, or a question to its client.
 type Step struct {
 	At time.Time
-	// Text is the message, or what a question asks; may be empty.
+	// Text is the message, or the text of a question. It may be empty.
 	Text string
 	// Key and Method are those of a question. Waits is true while it has no answer.
 	Key    string
@@ -159,8 +159,8 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 	}
 }
 
-// endOf returns how the last run of an ended task ended. own is true if the run recorded the end
-// itself.
+// endOf returns the way in which the last run of an ended task ended. own is true if the run
+// recorded the end itself.
 func (h *History) endOf(own bool, e *entry) RunEnd {
 	switch {
 	case e.Cancelled:

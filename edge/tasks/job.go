@@ -51,8 +51,8 @@ const (
 	jobReturned
 )
 
-// keep stores a job. private is true if no other replica may run its round. keep returns the job if
-// it is to be cancelled, otherwise nil.
+// keep stores a job. private is true if no other replica may run its round. It returns the job if
+// it must be cancelled, and otherwise nil.
 func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -75,7 +75,7 @@ func (j *job) stores(w *medium.Write) {
 }
 
 // stored records the result of a write. Unless the store refused the write, other replicas may know
-// the job. stored returns the job if it is to be cancelled, otherwise nil.
+// the job. It returns the job if it must be cancelled, and otherwise nil.
 func (j *job) stored(w *medium.Write, err error) (cancel *mcp.Call) {
 	if len(w.State) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (j *job) over(how call.How, r *call.Reply) *mcp.Call {
 	return j.take()
 }
 
-// take returns the job if it is to be cancelled, once.
+// take returns the job, once, if it must be cancelled.
 func (j *job) take() *mcp.Call {
 	if j.kept == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxPage bounds a page of tasks, each of which is read. loads bounds the concurrent reads.
+	// maxPage bounds the tasks in a page. Each of them is read. loads bounds the concurrent reads.
 	maxPage, loads = 100, 16
-	// listTimeout bounds how long a page may take.
+	// listTimeout bounds the time to read a page.
 	listTimeout = 10 * time.Second
 )
 

@@ -6,8 +6,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// MayDecide returns what a task waits for, and an error if a principal may not decide on that now. It decides nothing, but ends a wait
-// whose time has passed. The errors are those of Decide.
+// MayDecide returns the approvals that a task waits for. It returns an error if a principal may not
+// decide on them now. It makes no decision, but ends a wait that has expired. The errors are those
+// of Decide.
 func (t *Tasks) MayDecide(ctx context.Context, id string, by *mcp.Principal) (*Waiting, error) {
 	w, err := t.Approval(ctx, id)
 	if err != nil {
@@ -17,7 +18,7 @@ func (t *Tasks) MayDecide(ctx context.Context, id string, by *mcp.Principal) (*W
 	return w, err
 }
 
-// approvable returns the digests of the approvals that a principal may give, of what a task waits for.
+// approvable returns the digests of the awaited approvals that a principal may give.
 func (t *Tasks) approvable(by *mcp.Principal, w *Waiting) ([][]byte, error) {
 	if t.o.Approvable == nil {
 		return nil, mcp.Errorf(mcp.KindForbidden, "there is no policy by which anybody approves")

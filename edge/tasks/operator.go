@@ -41,9 +41,9 @@ func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
 	return t.report(ctx, s.Session)
 }
 
-// Inspected returns a page of at most most tasks of all principals, and the cursor of the next
-// page; an empty cursor means that there is none. The order is the medium's. A cursor that was not
-// issued fails with state.ErrCursor.
+// Inspected returns a page of at most most tasks of all principals, in the medium's order, and the
+// cursor of the next page. An empty cursor means that there is none. A cursor that was not issued
+// fails with state.ErrCursor.
 func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []*Report, next string, err error) {
 	found, next, err := t.store.List(ctx, cursor, most)
 	if err != nil {

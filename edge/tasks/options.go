@@ -15,12 +15,13 @@ import (
 
 // Options are the settings of Tasks. Zero values select the defaults.
 type Options struct {
-	// Grace is how long a call that may become a task runs before it becomes one; 0 means 2 s.
+	// Grace is the time for which a call runs before it becomes a task. 0 means 2 s.
 	Grace time.Duration
 	// Lifetime bounds the work of a task, including the time its user takes to answer; 0 means
 	// mcp.DefaultTaskLifetime.
 	Lifetime time.Duration
-	// TTL is how long a task can be read after it has ended, as the medium keeps it; 0 means 1 h.
+	// TTL is the time for which a task can be read after its end, as the medium keeps it. 0 means 1
+	// h.
 	TTL time.Duration
 	// Poll is the poll interval for clients of a new task, unless its tool sets one; 0 means 1 s.
 	// The interval grows with the task's age, up to 5 Poll.
@@ -40,22 +41,24 @@ type Options struct {
 	Heartbeat                            time.Duration
 	// Replica is the name of this replica in the logs of the tasks that it runs; may be empty.
 	Replica string
-	// Recent is how many tasks Tasks.Recent keeps of those that this replica makes, runs or gets
-	// requests for; 0 disables it.
+	// Recent is the number of tasks that Tasks.Recent keeps, among those that this replica creates,
+	// runs or gets requests for. 0 disables it.
 	Recent int
-	// ServerInfo returns the description of the edge in a set, for results in revisions without sessions. nil returns an empty object.
+	// ServerInfo returns the description of the edge in a set, for results in revisions without
+	// sessions. nil returns an empty object.
 	ServerInfo func(rules *revision.Rules, set string) json.RawMessage
 	// Memory is charged with the memory of the tasks that run here; nil disables the charge.
 	Memory *budget.Budget
 	// Challenges reports whether tasks/result may be answered with a challenge for other
 	// credentials; nil means that it may not.
 	Challenges func() bool
-	// Approvable returns which of the approvals that a call waits for, by their digests, a principal may give. The error, a *mcp.Error, says
-	// why it may give none. nil permits no approvals.
+	// Approvable returns the digests of the approvals, among those that a call waits for, that a
+	// principal may give. The error, a *mcp.Error, is the reason for which it may give none. nil
+	// permits no approvals.
 	Approvable func(who *mcp.Principal, a *mcp.Approval) ([][]byte, error)
 	// Telemetry observes the tasks; nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Logger logs what clients do not get; nil means slog.Default.
+	// Logger logs errors that clients do not get. nil means slog.Default.
 	Logger *slog.Logger
 	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
 	Random func() uint32

@@ -9,10 +9,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// Decisions on a request about a task are those on a call of the task's tool now, with the rights
-// and the client of the caller, and the stored arguments. The creator of a task, the same principal
-// by the same client, may always see that the task exists, and cancel it. Without the right to the
-// tool, it sees no data of the tool.
+// A request about a task is decided like a call of the task's tool now, with the rights and the
+// client of the caller, and the stored arguments. The creator of a task, which is the same
+// principal with the same client, may always see that the task exists, and cancel it. Without the
+// right to the tool, it sees no data of the tool.
 //
 // A task belongs to the set in which it was created, whose endpoint decides who may use it. At
 // another endpoint only its creator sees that it exists, and may cancel it.
@@ -95,8 +95,8 @@ func (v *view) createdBy(who *mcp.Principal) bool {
 	return v.creator.Is(who) && v.creator.Client == who.Client && v.creator.Actor == who.Actor
 }
 
-// visible returns the part of a task of the caller's principal that the caller may see; nil if
-// none. withheld is the error for the rest; nil if there is none.
+// visible returns the part of a task of the caller's principal that the caller may see, or nil.
+// withheld is the error for the rest, or nil.
 func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) (seen *view, withheld error) {
 	withheld = t.permit(ctx, rules, c, v, what)
 	switch {
@@ -136,9 +136,9 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	return t.shown(ctx, rules, c, seen)
 }
 
-// challenge requests other credentials if tasks/result needs them. Of the requests about tasks,
-// only that one may be answered late, or continue with a client's answer. All others are decided
-// when they are served.
+// challenge requests other credentials if tasks/result needs them. It is the only request about
+// tasks that may be answered late, or continue with a client's answer. All others are decided when
+// they are served.
 func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
 	if c.Method != mcp.MethodTasksResult || t.o.Challenges == nil || !t.o.Challenges() {
 		return nil

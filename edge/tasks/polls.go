@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// admitPoll bounds how often a caller polls one task, opens its result, or lists its tasks.
-// Requests of other principals do not count against the owner. It is called before the task is
-// looked up.
+// admitPoll bounds the rate at which a caller polls one task, opens its result, or lists its tasks.
+// Requests of other principals do not count for the owner. It is called before the task is looked
+// up.
 func (t *Tasks) admitPoll(ctx context.Context, c *mcp.Call) error {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksList:

@@ -20,9 +20,9 @@ func (x *runner) asks(round *medium.Record, reply mcp.Reply) *call.Reply {
 	in := reply.Input
 	x.keepsJob(x.Asked, in.State, !x.Repeatable && !round.Resumable)
 	switch {
-	case len(in.Requests) == 0: // The call may become a task meanwhile.
+	case len(in.Requests) == 0: // the call may become a task before it continues
 		return x.Repeat(in)
-	case !x.isTask(): // The era asks the client: there is no task yet.
+	case !x.isTask(): // the era asks the client, because there is no task yet
 		return x.endPlain(reply, nil)
 	}
 	if err := x.Beyond(in); err != nil {

@@ -203,7 +203,8 @@ func (x *runner) detach() {
 	x.sink = nil
 }
 
-// plainReply returns how the call ended without becoming a task. The bool is false if it did not.
+// plainReply returns the end of a call that did not become a task. The bool is false if the call
+// has not ended, or became a task.
 func (x *runner) plainReply() (mcp.Reply, error, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

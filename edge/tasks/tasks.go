@@ -76,7 +76,7 @@ func (t *Tasks) Counters() *Counters { return &t.counters }
 // calls now.
 func (t *Tasks) Running() int64 { return t.running.Load() }
 
-// Queued returns how many tasks wait for their turn to run here.
+// Queued returns the number of tasks that wait for their turn to run here.
 func (t *Tasks) Queued() int { return t.turns.waiting() }
 
 // QueueAge returns the longest time that a task has waited for its turn to run here; 0 if no task

@@ -88,7 +88,7 @@ func (t *turns) next() {
 	}
 }
 
-// waiting returns how many tasks wait for their turn.
+// waiting returns the number of tasks that wait for their turn.
 func (t *turns) waiting() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -40,7 +40,7 @@ type view struct {
 	// it at that time. nil args means that there were none.
 	tool, backend string
 	args          json.RawMessage
-	// arguments is the size of args in bytes, also if they were not read.
+	// arguments is the size of args in bytes, even if they were not read.
 	arguments int
 	// version is the revision under which the result was rendered.
 	version          string
@@ -55,7 +55,8 @@ type view struct {
 	token, progress, total json.RawMessage
 	// asks are the unanswered questions to the client.
 	asks []entry
-	// approval is the unanswered question for an approval, which is not the client's; nil if there is none.
+	// approval is the unanswered question for an approval, which the client does not see. nil means
+	// that there is none.
 	approval *entry
 	// end is the entry with the end; nil if the task has not ended.
 	end *entry
@@ -73,8 +74,7 @@ func unknown(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "there is no task %.64q: its id is wrong, or it has expired", id)
 }
 
-// load reads a task of a principal. It charges memory with what it reads, in place of the charge
-// for a previous task.
+// load reads a task of a principal. It charges memory for it, instead of for a previous task.
 func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	memory.Settle(budget.Results, 0)
 	s, err := t.sessionOf(ctx, id, who)
@@ -262,8 +262,8 @@ func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 	return nil
 }
 
-// ask adds an unanswered question to the view. One for an approval is not the client's: the task works, and its message says what it waits
-// for.
+// ask adds an unanswered question to the view. The client does not see a question for an approval:
+// the task is working, and its message names the approval.
 func (v *view) ask(e *entry) {
 	if e.Method != mcp.MethodApprove {
 		v.asks = append(v.asks, *e)
