@@ -26,8 +26,8 @@ const HeaderVersion = "Mcp-Protocol-Version"
 type Router struct {
 	Stateless Stateless
 	Stateful  Stateful
-	// Sessionless serves requests and notifications of the revisions with sessions that name no session, of transports that do not
-	// remember it. nil means that a session is required.
+	// Sessionless serves requests and notifications of the revisions with sessions that name no
+	// session, over transports that do not remember it. nil requires a session.
 	Sessionless Stateless
 	// MaxBatch bounds the messages of one batch; 0 means 64.
 	MaxBatch int
@@ -64,8 +64,8 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 // lost reports whether a message of the stateful era names no session, although only its client can.
 func lost(in *mcp.Incoming) bool { return in.PerRequest && in.Session == "" }
 
-// alone reports whether a message of the stateful era is served by itself. An answer needs the session of its question, and an
-// initialize negotiates one.
+// alone reports whether a message of the stateful era is served without a session. An answer needs
+// the session of its question, and initialize creates a session.
 func (r *Router) alone(in *mcp.Incoming, msg jsonrpc.Message) bool {
 	switch {
 	case r.Sessionless == nil, !lost(in), unknownHeader(in):
@@ -76,8 +76,9 @@ func (r *Router) alone(in *mcp.Incoming, msg jsonrpc.Message) bool {
 	return msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) != mcp.MethodInitialize
 }
 
-// Assumed returns the rules of a message of the stateful era whose session is unknown: those of the version header, or
-// revision.Assumed if that era does not serve the version or there is none.
+// Assumed returns the rules for a message of the stateful era whose session is unknown. They are
+// those of the version header, or revision.Assumed if there is no header or the era does not serve
+// the version.
 func Assumed(in *mcp.Incoming) *revision.Rules {
 	if in.Header != nil {
 		if r, ok := revision.ByVersion(in.Header.Get(HeaderVersion)); ok && !r.Stateless {

@@ -43,7 +43,7 @@ func (a *addresses) begin(from netip.Addr) bool {
 	return a.of(mcp.CountedAddress(from)).Allow()
 }
 
-// pause returns how long an address at its limit must wait to begin one more.
+// pause returns the delay after which an address at its limit may begin one more.
 func (a *addresses) pause() time.Duration {
 	return time.Duration(float64(time.Second) / float64(a.each)).Round(time.Millisecond)
 }

@@ -46,8 +46,8 @@ func (e *Era) number(r *call.Reply) *call.Reply {
 	return &next
 }
 
-// askOf returns the ask of a response: the text of the id without the fraction that languages print
-// whose only number type is the float. Empty means that there is none.
+// askOf returns the ask of a response: the text of the id. Languages whose only number type is the
+// float print a fraction, which is removed. Empty means that there is no such ask.
 func askOf(id jsonrpc.ID) string {
 	text, _, _ := strings.Cut(id.String(), ".")
 	return text

@@ -20,7 +20,7 @@ func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) 
 }
 
 // cancelHere cancels the call with a request id if it runs here or is about to. It returns false if
-// there is none.
+// there is no such call.
 func (e *Era) cancelHere(s *localSession, id string) bool {
 	s.mu.Lock()
 	c := s.running[id]

@@ -52,9 +52,9 @@ type Era struct {
 
 var _ era.Stateful = (*Era)(nil)
 
-// New makes an Era on the store that open returns. server describes the edge. open gets the Era's hooks, which may be called
-// from then on. New starts no goroutine: without Start nothing is revalidated or taken over. The
-// caller owns the store, which must outlive Close.
+// New returns an Era on the store that open returns. server describes the edge. open gets the Era's
+// hooks, which may be called from then on. New starts no goroutine: before Start nothing is
+// revalidated or taken over. The caller owns the store, which must outlive Close.
 func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.Store, o Options) *Era {
 	e := &Era{dispatch: d, server: server, o: o.withDefaults(), draw: drawID}
 	e.log = e.o.Logger
@@ -76,9 +76,10 @@ func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.
 	return e
 }
 
-// SealWith sets the keys that seal the ids of sessions without a record: 32 bytes each. The first key seals, and all keys open. All
-// replicas must have the same keys. Before SealWith there is a random key, valid for one replica and one process. SealWith does nothing
-// if sessions are required. It must be called before the first message.
+// SealWith sets the keys that seal the ids of sessions without a record. Each has 32 bytes. The
+// first key seals, and all keys open. All replicas must have the same keys. Before SealWith a
+// random key is used, which other replicas and processes do not have. SealWith has no effect if
+// sessions are required. It must be called before the first message.
 func (e *Era) SealWith(keys ...[]byte) error {
 	if e.ids == nil || len(keys) == 0 {
 		return nil
@@ -86,7 +87,7 @@ func (e *Era) SealWith(keys ...[]byte) error {
 	return e.ids.use(keys)
 }
 
-// Held returns the number of sessions of which this replica holds a copy.
+// Held returns the number of sessions whose copies this replica holds.
 func (e *Era) Held() int { return e.sessions.count() }
 
 // Counters returns the live counters.

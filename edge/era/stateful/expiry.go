@@ -99,9 +99,9 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 	}
 }
 
-// untilExpiry returns how long the stream may be silent: KeepAlive, or less if its credentials
-// expire earlier. It returns false if they have expired and no other replica has recorded newer
-// ones.
+// untilExpiry returns the time for which the stream may be silent: KeepAlive, or less if its
+// credentials expire earlier. It returns false if they have expired and no other replica has
+// recorded newer ones.
 func (w *standalone) untilExpiry() (time.Duration, bool) {
 	pause := w.e.o.KeepAlive
 	if !w.expires {

@@ -13,10 +13,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Ended remembers the sessions that have ended, while their ids could still create them. It is safe for concurrent use.
+// Ended records ended sessions as long as their ids could still create them. It is safe for
+// concurrent use.
 type Ended interface {
-	// Spend records that a session of an owner has ended, for the duration life. An error may be once.ErrFull, or a *mcp.Error of
-	// KindLimit if most sessions of the owner are recorded.
+	// Spend records for the duration life that a session of an owner has ended. The error may be
+	// once.ErrFull, or a *mcp.Error of KindLimit if most sessions of the owner are recorded.
 	Spend(ctx context.Context, owner, id string, life time.Duration, most int) (fresh bool, _ error)
 	// Spent reports whether Spend has recorded a session of an owner, and its time is not over.
 	Spent(ctx context.Context, owner, id string) (bool, error)
@@ -25,12 +26,13 @@ type Ended interface {
 const (
 	// maxEnded bounds the ended sessions that one process remembers if replicas share no store.
 	maxEnded = 256 << 10
-	// maxEndedOfOne bounds those of one principal, or of all anonymous callers: enough for 180 ends a second.
+	// maxEndedOfOne bounds the ended sessions of one principal, or of all anonymous callers. It is
+	// sufficient for 180 ends a second.
 	maxEndedOfOne = 64 << 10
 )
 
-// firstUses serializes the first uses of each id on this replica: a lookup that finds nothing drops the copy that another may just have
-// created. It is safe for concurrent use.
+// firstUses serializes the first uses of each id on this replica, because a look-up that finds
+// nothing drops the copy that another one may just have created. It is safe for concurrent use.
 type firstUses struct {
 	mu sync.Mutex
 	// current maps ids to channels that are closed at the end of their use.
@@ -141,8 +143,9 @@ func (e *Era) foreign(ctx context.Context, in *mcp.Incoming, id string) *mcp.Err
 	return sessionNotFound()
 }
 
-// firstUseWithin returns the age up to which an id may be used first. It is at most the TTL of sessions: a record lives at least so long
-// after its creation, so that an id cannot create it again after it has expired.
+// firstUseWithin returns the age up to which an id may be used first. It is at most the TTL of
+// sessions. Since a record lives at least that long after its creation, an id cannot create it
+// again after it has expired.
 func (e *Era) firstUseWithin() time.Duration { return min(firstUseWithin, e.o.SessionTTL) }
 
 // wantNotEnded returns the error for a session that has ended.
@@ -165,7 +168,7 @@ func (e *Era) noteEnd(ctx context.Context, in *mcp.Incoming, rec *record) *mcp.E
 	if e.ids == nil || !in.PerRequest || rec.Created.IsZero() {
 		return nil
 	}
-	left := firstUseWithin - time.Since(rec.Created) + 2*clockSkew // whatever the TTL is here: another replica may have another one
+	left := firstUseWithin - time.Since(rec.Created) + 2*clockSkew // other replicas may have another TTL
 	if left <= 0 {
 		return nil
 	}

@@ -65,7 +65,8 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 // seals reports whether a session that a message begins has no record until its id is used.
 func (e *Era) seals(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
 
-// seal returns the sealed id of a new session, and its record, which is not stored. The record is nil if the id is too long.
+// seal returns the sealed id of a new session, and its record, which is not stored. The record is
+// nil if the id would be too long.
 func (e *Era) seal(sess *state.Session) (string, *record) {
 	id, fits, err := e.ids.seal(sess)
 	if err != nil {

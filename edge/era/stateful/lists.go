@@ -8,12 +8,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Replicas put changed lists in force at different times, as when the files of their settings change one after
-// the other. A client that is notified by the replica with its stream may then read the old lists at another one.
-// That replica remembers what it has served, and has the client notified again once it has other lists.
+// Replicas put changed lists in force at different times, for example when their settings files
+// change one after the other. A client that the replica with its stream notifies may then read the
+// old lists at another replica. That replica remembers the lists that it has served, and has the
+// client notified again once its lists change.
 
-// servedFor is how long a replica remembers lists that it has served and that are not those that the client was
-// notified of.
+// servedFor is the time for which a replica remembers served lists that differ from those of the
+// client's last notification.
 const servedFor = 5 * time.Minute
 
 // servedLists are lists that a client has read here while its stream is elsewhere.
@@ -34,8 +35,8 @@ func isListing(m mcp.Method) bool {
 	return false
 }
 
-// serveLists remembers the lists that a client is about to read, if its stream is elsewhere. A change between this and
-// the reading is reported again.
+// serveLists remembers the lists that a client is about to read, if its stream is at another
+// replica. A change between serveLists and the reading is reported again.
 func (e *Era) serveLists(ctx context.Context, s *localSession, rec *record, who *mcp.Principal) {
 	if rec.Attachment == 0 || s.attached() != nil {
 		return
@@ -45,8 +46,9 @@ func (e *Era) serveLists(ctx context.Context, s *localSession, rec *record, who 
 	})
 }
 
-// watchServed has the clients notified that have read lists here which are others now, and which were not those that they
-// were notified of. The records of the sessions are newly loaded.
+// watchServed makes the replicas with the streams notify clients that have read lists here which
+// have changed since, and which differ from those of the last notification. The records of the
+// sessions must be newly loaded.
 func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 	for _, s := range sessions {
 		l, rec := s.served.Load(), s.rec.Load()
@@ -61,7 +63,7 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 			next := *l
 			next.differ = true
 			if !s.served.CompareAndSwap(l, &next) {
-				continue // The client has read lists meanwhile.
+				continue // the client has read the lists again
 			}
 			l = &next
 		}
@@ -74,7 +76,8 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 	}
 }
 
-// listsServed sends the changes of the lists that a client has read at another replica, by the digest of the record.
+// listsServed sends the changes of the lists that a client has read at another replica, by the
+// digest in the record.
 func (e *Era) listsServed(s *localSession) {
 	if a := s.attached(); a != nil {
 		a.tasks.stream(func(w *standalone) { e.work.Spawn(func() { _ = w.relist() }) })

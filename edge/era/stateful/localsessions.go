@@ -26,7 +26,7 @@ func (h *localSessions) remove(s *localSession) {
 	}
 }
 
-// count returns how many are held.
+// count returns the number of held copies.
 func (h *localSessions) count() (n int) {
 	h.byID.Range(func(any, any) bool { n++; return true })
 	return n

@@ -122,7 +122,7 @@ func (p *pages) bytes(page *medium.Page) int64 {
 	return int64(n)
 }
 
-// release releases what was reserved for a page.
+// release releases the memory that was reserved for a page.
 func (p *pages) release() {
 	p.memory.Release()
 	p.permit.Release()

@@ -14,20 +14,21 @@ import (
 
 // Options configure an Era. The zero value of a field selects its default.
 type Options struct {
-	// StreamAfter is how long a call may run before its exchange becomes a stream. 0 means 1 s.
+	// StreamAfter is the time for which a call runs before its exchange becomes a stream. 0 means 1
+	// s.
 	StreamAfter time.Duration
 	// KeepAlive is the pause after which an idle stream is kept alive. 0 means 15 s.
 	KeepAlive time.Duration
-	// SessionStale is how long a held copy of a session serves while the store is unavailable. 0
-	// means 30 s.
+	// SessionStale is the time for which a held copy of a session is used while the store is
+	// unavailable. 0 means 30 s.
 	SessionStale time.Duration
 	// MaxRounds bounds the rounds of one call that ask the client. 0 means mcp.DefaultRounds.
 	MaxRounds int
 	// CallLifetime bounds the whole life of a call, including the time its user takes to answer. 0
 	// means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// RetryHint is how long clients should wait before they resume a stream that was closed early.
-	// 0 means 1 s.
+	// RetryHint is the delay after which clients should resume a stream that was closed early. 0
+	// means 1 s.
 	RetryHint time.Duration
 	// MaxCallsPerSession bounds the calls of one session that run concurrently on this replica. 0
 	// means 256.
@@ -46,10 +47,11 @@ type Options struct {
 	MaxAttempts int
 	// MaxTakeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
 	MaxTakeovers int
-	// Optional means that a session gets its record when its id is used first, if its client sends the id with each message. False
-	// creates it by initialize.
+	// Optional means that a session gets its record at the first use of its id, if its client sends
+	// the id with each message. If it is false, initialize creates the record.
 	Optional bool
-	// Ended remembers ended sessions while their ids could create them, for Optional. nil keeps them in memory.
+	// Ended records ended sessions as long as their ids could create them, for Optional. nil keeps
+	// them in memory.
 	Ended Ended
 	// Memory is charged for the memory of calls beyond that of their exchange. nil disables the
 	// charge.
@@ -92,9 +94,9 @@ func orDefault[T int | time.Duration](v *T, d T) {
 }
 
 const (
-	// holdFor is how long an unused copy of a session is kept.
+	// holdFor is the time for which an unused copy of a session is kept.
 	holdFor = time.Minute
-	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
+	// watchTimeout bounds the time in which a backend must begin or refuse a watch.
 	watchTimeout = 10 * time.Second
 	// maxSessionID bounds the length of the session ids that are looked up.
 	maxSessionID = 128

@@ -32,7 +32,7 @@ func (x *exchange) register(c *runner) error {
 	return idInUse(c.id.Raw())
 }
 
-// registration is how a call is registered.
+// registration is the way in which a call is registered.
 type registration uint8
 
 const (

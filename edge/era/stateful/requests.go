@@ -52,7 +52,7 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	if c == nil {
 		return nil
 	}
-	c.Backend = asking.Backend // to which the name belongs, whatever is shown by it
+	c.Backend = asking.Backend // the name belongs to this backend, even if the catalog shows it differently
 	c.Params.Resume(asking.Shown, asking.Via, asking.Added)
 	var refused *mcp.Error
 	if _, err := e.dispatch.Resolve(ctx, rec.rules, c); !errors.As(err, &refused) || refused.Challenge == nil {

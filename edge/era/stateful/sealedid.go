@@ -16,19 +16,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// With Options.Optional, the id of a session that has no record yet has all that the record needs: NONCE "." SEAL. The record is created
-// under NONCE when the id is used first. From then on NONCE alone identifies the session, and SEAL is not read again, so that a session
-// outlives the key that sealed its id.
+// With Options.Optional, the id of a session without a record contains everything that the record
+// needs: NONCE "." SEAL. The first use of the id creates the record under NONCE. From then on NONCE
+// alone identifies the session, and SEAL is not read again, so that a session outlives the key that
+// sealed its id.
 
 const (
 	// firstUseWithin is the age up to which an id without a record may be used first.
 	firstUseWithin = 5 * time.Minute
 	// clockSkew is the tolerated difference of replicas' clocks.
 	clockSkew = time.Minute
-	// maxSealedID bounds a sealed id, in bytes: servers and proxies bound the headers of a request. A session whose id would be longer
-	// gets its record at once.
+	// maxSealedID bounds the length of a sealed id, in bytes, because servers and proxies bound the
+	// headers of a request. A session whose id would be longer gets its record at once.
 	maxSealedID = 2 << 10
-	// idPurpose separates the keys of ids from all others that are derived from the same key, or are that key.
+	// idPurpose separates the keys of ids from other keys that are derived from the same key, and
+	// from that key itself.
 	idPurpose = "mcpedge session id"
 )
 
@@ -158,7 +160,8 @@ func (s *idSealer) open(id, seal string) (*birth, error) {
 	return nil, fmt.Errorf("it is sealed with the key %x, which this replica does not have: give all replicas the same redis.seal-keys", raw[:4])
 }
 
-// nonceOf returns the id of the session that a message names, as the store has it, and the seal of a sealed id; empty if there is none.
+// nonceOf returns the stored id of the session that a message names, and the seal of a sealed id.
+// Both are empty if the message names none.
 func (e *Era) nonceOf(named string) (id, seal string) {
 	if e.ids == nil {
 		return named, ""

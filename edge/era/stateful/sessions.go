@@ -48,7 +48,7 @@ type localSession struct {
 	// caller is the principal of a request here whose credentials differ from the record's, until
 	// the record has them. nil means that there is none.
 	caller atomic.Pointer[mcp.Principal]
-	// served are lists that the client has read here; nil means none that matter.
+	// served has the lists that the client has read here. nil means that there are none to compare.
 	served atomic.Pointer[servedLists]
 	// used is true if a message arrived for the session, or work of it began, since the last check.
 	used atomic.Bool

@@ -20,7 +20,7 @@ const maxSpare = 7
 // spare is a standalone stream that is not attached.
 type spare struct {
 	cancel context.CancelCauseFunc
-	// wanted receives one value when the stream is to be attached.
+	// wanted receives one value when the stream should be attached.
 	wanted chan struct{}
 }
 
@@ -111,9 +111,9 @@ func (s *localSession) removeSpare(sp *spare) (missed bool) {
 	}
 }
 
-// chooseSpare chooses the newest spare stream here to be attached, unless one is attached or the
-// session has ended. It returns false if there is no spare stream here; the next registered one is
-// then chosen.
+// chooseSpare chooses the newest spare stream here for attachment, unless a stream is attached or
+// the session has ended. If there is no spare stream here, it returns false, and the next
+// registered stream is chosen.
 func (s *localSession) chooseSpare() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,8 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	e.end(ctx, id, rules, call, way, &op, &reply, err)
 }
 
-// ask renders the result of a round that needs another round, with the state that brings the call back.
+// ask returns the result of a round that needs another round, with the state that the client sends
+// back.
 func (e *Era) ask(
 	ctx context.Context, rules *revision.Rules, call *mcp.Call, state *sealed, way *response, op *telemetry.Operation, in *mcp.InputRequired,
 ) ([]byte, error) {
@@ -53,7 +54,8 @@ func (e *Era) ask(
 	return e.inputRequired(ctx, rules, call, *state, in)
 }
 
-// end ends the exchange of a call, and its operation. Nothing is written after the client has cancelled or disconnected.
+// end ends the exchange and the operation of a call. It writes nothing after the client has
+// cancelled or disconnected.
 func (e *Era) end(
 	ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, way *response, op *telemetry.Operation, reply *mcp.Reply, err error,
 ) {

@@ -24,10 +24,10 @@ type Options struct {
 	MaxRounds int
 	// CallLifetime bounds a call from its first round to its last; 0 means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// StreamAfter is how long a backend may take before the response of its call becomes a stream,
-	// which sends headers and keep-alives to proxies; 0 means 1 s.
+	// StreamAfter is the time after which the response of a call becomes a stream, which sends
+	// headers and keep-alives to proxies. 0 means 1 s.
 	StreamAfter time.Duration
-	// KeepAlive is how long an open stream may be silent; 0 means 15 s.
+	// KeepAlive is the time for which an open stream may be silent. 0 means 15 s.
 	KeepAlive time.Duration
 	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of
 	// this replica together; 0 means 20,000.
@@ -161,7 +161,8 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 }
 
-// notification takes a client's notification. Over HTTP none has an effect: a call is cancelled by its connection.
+// notification handles a client's notification. Over HTTP no notification has an effect: the end of
+// its connection cancels a call.
 func (e *Era) notification(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	_, op := e.observe(ctx, in, msg, revision.Stateless(), nil)
 	if mcp.Method(msg.Method) == mcp.NotifyCancelled {
@@ -171,8 +172,8 @@ func (e *Era) notification(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Me
 	out.Accept()
 }
 
-// request serves a request. It and Message are below every call on the stack, so that operations, which are large, are begun elsewhere:
-// a stack that has to grow is copied.
+// request serves a request. It and Message are on the stack of every call, so operations, which are
+// large, begin in other functions: a growing stack is copied.
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Set: in.Set, Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
 	params := &call.Params
@@ -206,7 +207,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	e.call(ctx, msg.ID, rules, call, out, flight)
 }
 
-// room returns the error of a request for which there is no memory.
+// room returns the error for a request without memory.
 func room(m *budget.Reservation) error {
 	if err := m.Check(); err != nil {
 		return mcp.Overloaded(err)

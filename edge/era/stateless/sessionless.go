@@ -11,8 +11,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// sessionless serves messages of the revisions with sessions that name no session, each by itself. Nothing is known of their client, so
-// that it is asked nothing. The revision is that of the version header; results and errors are those that a session would get.
+// sessionless serves messages of the revisions with sessions that name no session, each by itself.
+// Their clients' capabilities are unknown, so that clients get no requests. The revision is that of
+// the version header. Results and errors are those of a session.
 type sessionless struct{ e *Era }
 
 var _ era.Stateless = sessionless{}
@@ -20,7 +21,8 @@ var _ era.Stateless = sessionless{}
 // Sessionless returns the part of the era that serves requests and notifications of the revisions with sessions over HTTP.
 func (e *Era) Sessionless() era.Stateless { return sessionless{e} }
 
-// Message implements era.Stateless. A notification has no effect: it is about a session, or a request of one.
+// Message implements era.Stateless. A notification has no effect, because it concerns a session or
+// a request of one.
 func (s sessionless) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	rules := era.Assumed(in)
 	if msg.Kind != jsonrpc.Request {
@@ -49,7 +51,8 @@ func (s sessionless) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.
 	}
 }
 
-// admit returns the error of a request that cannot be served without a session, or for which there is no memory. It parses the params.
+// admit returns the error for a request that cannot be served without a session, or for which there
+// is no memory. It parses the params.
 func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Call, msg jsonrpc.Message) error {
 	if call.Method == mcp.MethodPing { // Its params, if any, are ignored, and it needs no memory.
 		return nil
@@ -82,8 +85,9 @@ func needsSession(what string) *mcp.Error {
 		"%s needs a session, and the request names none: send initialize, then the Mcp-Session-Id of its response with every request", what)
 }
 
-// failLegacy ends an exchange with an error, in the form of the revisions with sessions. That of needsSession is in-band, as those of a
-// client that lacks a capability: clients send some of these requests as soon as they are connected, and take the status 400 for a failure
+// failLegacy ends an exchange with an error, in the form of the revisions with sessions. The error
+// of needsSession is sent in-band, like that of a client that lacks a capability. Clients send
+// some of these requests right after they have connected, and interpret the status 400 as a failure
 // of the whole connection, or drop the text.
 func failLegacy(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) {
 	kind := e.Kind
@@ -93,8 +97,8 @@ func failLegacy(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, e *mcp.E
 	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Owned: true, Kind: kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
 }
 
-// call runs a request to its end: without a session there is only one response. The client's disconnect ends ctx and thereby the
-// backend's work.
+// call runs a request to its end. Without a session there is only one response. If the client
+// disconnects, ctx ends, which ends the backend's work.
 func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing) {
 	e := s.e
 	e.calls.Add(1)
