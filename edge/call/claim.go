@@ -5,8 +5,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// claimed decides how a call continues after its owner changed: whether a lost call is run again,
-// and with which failure it ends otherwise.
+// claimed decides how a call continues after its owner changed: whether a lost call is rerun, or
+// with which failure it ends.
 func claimed(c *Call, e Event, buf []Effect) []Effect {
 	c.round = e.Record
 	c.j.attach(e.Record, c.o.Brief)

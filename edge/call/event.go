@@ -85,7 +85,7 @@ const (
 	ByCancel
 )
 
-// ReplyKind is how a round ended.
+// ReplyKind is the kind of a round's end.
 type ReplyKind uint8
 
 // The kinds of a reply.
@@ -98,7 +98,7 @@ const (
 	Busy
 )
 
-// Reply is how a round ended.
+// Reply is the end of a round.
 type Reply struct {
 	Kind     ReplyKind
 	Response []byte

@@ -311,7 +311,8 @@ func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	return buf
 }
 
-// expireFinishing bounds how long a response is offered to a store that does not accept it.
+// expireFinishing sets the timer after which a response is no longer offered to a store that does
+// not accept it.
 func expireFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: SetTimer, Timer: TimerGiveUp, After: giveUp})
 }

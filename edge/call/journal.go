@@ -31,11 +31,11 @@ const (
 	queueEntries, queueBytes = 256, 1 << 20
 	// windowBytes bounds the acknowledged entries that are kept for a Restore.
 	windowBytes = 256 << 10
-	// gather is how long first events wait. firstRetry and lastRetry bound the pause before a step
-	// is sent again.
+	// gather is the time for which the first events wait for others. firstRetry and lastRetry bound
+	// the pause before a step is sent again.
 	gather                = time.Millisecond
 	firstRetry, lastRetry = 20 * time.Millisecond, time.Second
-	// giveUp is how long a response is offered to the store after the call's lifetime has passed.
+	// giveUp is the time after the call's lifetime for which the store is retried with a response.
 	giveUp = 2 * time.Second
 )
 
@@ -71,7 +71,7 @@ type journal struct {
 	// queue has the entries that wait to be sent.
 	queue  []state.Entry
 	queued int
-	// sent is the step in flight or to be sent again. nil means that there is none.
+	// sent is the step that is in flight or must be sent again. nil means that there is none.
 	sent *medium.Write
 	// step is the step that follows the queue. nil means that there is none.
 	step *medium.Write

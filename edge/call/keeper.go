@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// keepFor is how long a call is kept after its last step on this replica.
+	// keepFor is the time for which a call is kept after its last step on this replica.
 	keepFor = 10 * time.Second
 	// keepBytes bounds the records and entries of all calls together, as counted by kept.size. The
 	// oldest are dropped first.

@@ -34,7 +34,7 @@ const (
 	states
 )
 
-// maxDraws bounds how often new ids are drawn for one set of questions.
+// maxDraws bounds the number of times that new ids are drawn for a set of questions.
 const maxDraws = 16
 
 // Config configures machines. It is shared and never changes.
@@ -96,7 +96,7 @@ type Call struct {
 	suppressed  bool
 }
 
-// cancellation is how far the client's cancellation of a call has come. It only advances. The zero
+// cancellation is the progress of the client's cancellation of a call. It only advances. The zero
 // value means that the client has not cancelled the call.
 type cancellation uint8
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// unmatchedFor is how long an answer to an unknown question is kept: the store may have lost
-	// the question, which may be restored. A return of the store restarts the time.
+	// unmatchedFor is the time for which an answer to an unknown question is kept, because a store
+	// that has lost the question may restore it. A return of the store restarts the time.
 	unmatchedFor = lostFor
 	// maxUnmatched and unmatchedBytes bound these answers of a replica, sessionUnmatched those of
 	// one session. The oldest are dropped first.

@@ -46,7 +46,8 @@ func (r *Replica) cancel(w medium.Which, by *mcp.Principal) {
 	r.retryLater(&r.cancelRetries, size, func() { r.cancelLater(w, by, f) })
 }
 
-// notifyCancelled notifies the other replicas of a cancellation, one of which may run the call.
+// notifyCancelled notifies the other replicas of a cancellation, because one of them may run the
+// call.
 func (r *Replica) notifyCancelled(w medium.Which, by *mcp.Principal) {
 	if w.RequestID == "" {
 		return

@@ -144,7 +144,7 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 // empty if that replica's name is unknown.
 func aboutLost(r *medium.Record, lost string) []any {
 	var p mcp.Params
-	_ = p.Parse(r.Method, r.Params, nil) // no target if the record has other params, as a task's has: Options.About has it
+	_ = p.Parse(r.Method, r.Params, nil) // other params, such as a task's, have no target: Options.About has it
 	about := []any{"method", r.Method, "round", r.Round}
 	for _, one := range [][2]string{{"target", mcp.ClipText(p.Target)}, {"backend", r.Backend}, {"subject", r.Principal.Subject}, {"lost", lost}} {
 		if one[1] != "" {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// farewell is how long before the end of the grace period the streams of running calls are closed.
+// farewell is the time before the end of the grace period at which the streams of running calls are
+// closed.
 const farewell = time.Second
 
 // DrainStreams drains a Replica whose calls have streams. The streams run to their end, since few

@@ -126,14 +126,14 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// followed is what a follower has waited for.
+// followed is the event that a follower has waited for.
 type followed uint8
 
 const (
 	// followWoken: the log may have grown. followDue: the timer has fired.
 	followWoken followed = iota
 	followDue
-	// followClosing: the stream is to be closed here. followLeft: the client has disconnected.
+	// followClosing: this replica must close the stream. followLeft: the client has disconnected.
 	followClosing
 	followLeft
 )

@@ -45,8 +45,8 @@ type Options struct {
 	// Work counts running work. nil uses a new InFlight. Callers of the Replica's methods must have
 	// entered it, except for Start, Close and methods that only read.
 	Work *InFlight
-	// StreamAfter is how long an exchange waits for its body before it becomes a stream. 0 means 1
-	// s.
+	// StreamAfter is the time for which an exchange waits for its body before it becomes a stream. 0
+	// means 1 s.
 	StreamAfter time.Duration
 	// MaxRounds bounds the rounds in which a call may ask its client. 0 means mcp.DefaultRounds.
 	MaxRounds int
@@ -54,9 +54,10 @@ type Options struct {
 	Lifetime time.Duration
 	// Heartbeat is the interval of heartbeats and of the search for lost calls. 0 means 1 s.
 	Heartbeat time.Duration
-	// KeepAlive is how long a stream may be idle before a keep-alive is written. 0 means 15 s.
+	// KeepAlive is the time for which a stream may be idle before a keep-alive is written. 0 means
+	// 15 s.
 	KeepAlive time.Duration
-	// RetryHint is how long a client should wait before it resumes a stream. 0 sends no hint.
+	// RetryHint is the delay after which a client should resume a stream. 0 sends no hint.
 	RetryHint time.Duration
 	// Takeovers bounds the concurrent takeovers of lost calls. 0 means mcp.DefaultTakeovers.
 	Takeovers int

@@ -220,7 +220,7 @@ func (r *Replica) enter(c *Driver) (old *Driver) {
 		r.forget(old)
 	}
 	r.calls[id] = c
-	r.work.n.Add(1) // The call counts as work, also while it waits for a timer without a goroutine.
+	r.work.n.Add(1) // the call counts as work, even while it waits for a timer without a goroutine
 	if r.o.Rests {
 		r.work.Rest()
 	}
@@ -273,7 +273,8 @@ func (r *Replica) Driver(id string) *Driver {
 	return r.calls[id]
 }
 
-// CancelHere cancels the call with an id if Driver finds it. It returns false if there is none.
+// CancelHere cancels the call with an id if Driver finds it. It returns false if there is no such
+// call.
 func (r *Replica) CancelHere(id string) bool {
 	c := r.Driver(id)
 	if c != nil {

@@ -13,9 +13,9 @@ import (
 // block. Deliver and Done are called one at a time, but concurrently with Run. Stores and Stored events
 // may be delivered concurrently with all of them.
 type Runner interface {
-	// Run calls the backend for a round. round has its number, answers and state and must not be
-	// changed. Run passes the backend's events to events (Emit, Checkpoint) and returns how the
-	// round ended. After ctx is done it returns soon, with any reply.
+	// Run calls the backend for a round. round has the round's number, answers and state, and must
+	// not be changed. Run passes the backend's events to events (Emit, Checkpoint) and returns the
+	// reply of the round. After ctx is done it returns soon, with any reply.
 	Run(ctx context.Context, round *medium.Record, events *Driver) *call.Reply
 	// Deliver delivers an event of the call's life.
 	Deliver(e Event)
@@ -28,7 +28,8 @@ type Event struct {
 	// Begins is the record that the call is about to get. The Runner sets all its fields but
 	// session, stream, id, epoch and round.
 	Begins *medium.Record
-	// Stores is a write of the call that is about to be sent. A Stored follows it, also after Done.
+	// Stores is a write of the call that is about to be sent. A Stored follows it, possibly after
+	// Done.
 	Stores *medium.Write
 	// Stored is the result of a write of the call.
 	Stored *Stored
