@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// Admin configures the listener of health, readiness and administration, and who may use it.
+// Admin configures the listener of health, readiness and administration, and its authentication.
 type Admin struct {
 	// Address is the address of health, readiness and administration.
 	Address string `yaml:"address" usage:"address of /healthz, /readyz, /metrics and the REST API"`

@@ -45,9 +45,10 @@ const (
 	StreamsPerSession = 256
 	// StreamEvents is the largest number of events in the log of a stream.
 	StreamEvents = 1024
-	// Attempts is how many replicas may be lost while they run a call that is safe to run again.
+	// Attempts is the number of replicas that may be lost while they run a call that is safe to
+	// repeat.
 	Attempts = mcp.DefaultAttempts
-	// SessionStale is how long a session is served while the state cannot be reached.
+	// SessionStale is the time for which a session is served while the state cannot be reached.
 	SessionStale = 30 * time.Second
 	// TaskPoll is the interval at which clients should poll a task. It grows with the task's age, up to
 	// five times.

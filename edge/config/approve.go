@@ -16,17 +16,18 @@ type PolicyApprove struct {
 	When string `yaml:"when" also:"if,condition,expression"`
 	// Message is shown to approvers; {arguments.NAME} is the value of an argument.
 	Message string `yaml:"message" also:"question,text"`
-	// Approvers is an expression in CEL, with the variables of When, of which principal is the approver; empty: everybody with the scope
-	// for approvals.
+	// Approvers is an expression in CEL with the variables of When, except that principal is the
+	// approver. Empty permits everyone with the scope for approvals.
 	Approvers string `yaml:"approvers"`
-	// Expires is for how long the call waits, at most 24 h; 0: 1 h.
+	// Expires is the time for which the call waits, at most 24 h. 0 means 1 h.
 	Expires time.Duration `yaml:"expires" also:"timeout,ttl"`
 	// Mode is enforce or audit: nothing waits, and that it would have is recorded. Empty means enforce.
 	Mode string `yaml:"mode"`
 }
 
-// notApprovable returns why calls of backends cannot be approved, of one of them if any is true, otherwise of all; empty if they can be.
-// nil backends are all.
+// notApprovable returns the reason for which calls of backends cannot be approved, or an empty
+// text. If any is true, one such backend is sufficient for a reason, and otherwise all must be. nil
+// means all backends.
 func (c *Config) notApprovable(backends []string, any bool) string {
 	switch {
 	case c.Auth == nil:
@@ -51,8 +52,8 @@ func (c *Config) notApprovable(backends []string, any bool) string {
 		exchanging[0])
 }
 
-// Unapprovable returns a note for each backend with identity: exchange to whose tools approvals may apply: the calls to which they do are
-// denied. targets are what backends list.
+// Unapprovable returns a note for each backend with identity: exchange that has tools to which
+// approvals may apply. Such calls are denied. targets are the listed objects of the backends.
 func (c *Config) Unapprovable(targets []policy.Target) (notes []string) {
 	p, err := c.CompilePolicy()
 	if err != nil || p == nil {

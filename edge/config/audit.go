@@ -13,7 +13,7 @@ type Audit struct {
 	// OTLP exports records as OpenTelemetry logs, to the endpoint in OTEL_EXPORTER_OTLP_….
 	OTLP bool `yaml:"otlp"`
 	// Arguments selects how the arguments of calls are recorded: AuditNone, AuditDigest or
-	// AuditWhole; empty means AuditNone.
+	// AuditWhole. Empty means AuditNone.
 	Arguments string `yaml:"arguments"`
 	// DigestKeyFile has the key of AuditDigest, at least 32 bytes.
 	DigestKeyFile string `yaml:"digest-key-file" names:"file"`

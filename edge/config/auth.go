@@ -47,8 +47,8 @@ type Issuer struct {
 	// JWKS is the URL of its keys, or a file, which is watched; empty reads the URL from its
 	// metadata.
 	JWKS string `yaml:"jwks" names:"file"`
-	// Audiences are those of which a token must have one; empty means PublicURL, its /mcp and its
-	// /sse.
+	// Audiences are the accepted audiences; a token must have one of them. Empty means PublicURL,
+	// its /mcp and its /sse.
 	Audiences Names `yaml:"audiences"`
 	// Algorithms are those accepted in signatures; empty means RS256, PS256, ES256, ES384 and
 	// EdDSA.
@@ -80,16 +80,17 @@ type Introspection struct {
 	// read for each request.
 	ClientID         string `yaml:"client-id"`
 	ClientSecretFile string `yaml:"client-secret-file" names:"file"`
-	// TTL is how long a response is cached; 0 means 60 s.
+	// TTL is the time for which a response is cached. 0 means 60 s.
 	TTL time.Duration `yaml:"ttl"`
 }
 
 // Claims are names of claims, or paths with dots.
 type Claims struct {
-	// Subject names claims, of which the first present is used; empty means sub or, for tokens
-	// without a user, client_id, azp.
+	// Subject lists names of claims. The first claim that is present is used. Empty means sub or,
+	// for tokens without a user, client_id, azp.
 	Subject Names `yaml:"subject"`
-	// Scopes names claims, of which the first present is used; empty means scope, scp, scopes.
+	// Scopes lists names of claims. The first claim that is present is used. Empty means scope, scp,
+	// scopes.
 	Scopes Names `yaml:"scopes"`
 	// Roles names claims, which are merged; empty means roles, realm_access.roles. Groups are roles
 	// only if named here: in many directories users create groups of their own.
@@ -106,11 +107,12 @@ type AuthMetadata struct {
 	Documentation string `yaml:"documentation"`
 }
 
-// AdminAuth configures who may use the admin address.
+// AdminAuth configures the authentication of the admin address.
 type AdminAuth struct {
 	// Scope is required of the credentials; it may be empty without Config.Auth.
 	Scope string `yaml:"scope"`
-	// ApproveScope is required of those who decide on approvals, in place of Scope; empty means DefaultApproveScope.
+	// ApproveScope is the scope that approvers need, instead of Scope. Empty means
+	// DefaultApproveScope.
 	ApproveScope string `yaml:"approve-scope"`
 	// ClientCert accepts a certificate of AdminTLS.ClientCA as if it had Scope, in addition to
 	// other credentials.
@@ -338,8 +340,8 @@ func (k *APIKey) Sum() (sum [32]byte) {
 
 const maxKeyName = 256
 
-// entryHint returns the key that an unknown key of an entry may stand for. It is empty for other
-// errors.
+// entryHint returns the key that was probably meant by an unknown key of an entry. It is empty for
+// other errors.
 func entryHint(err error) string {
 	var unknown *yaml.UnknownFieldError
 	if !errors.As(err, &unknown) || unknown.GetToken() == nil {

@@ -56,8 +56,8 @@ type Backend struct {
 	// Claims of the access token that are sent to the backend in addition to subject, issuer,
 	// client, actor, scopes and roles: names, or paths with dots; empty sends none.
 	Claims Names `yaml:"claims"`
-	// Identity is how the backend learns the caller's identity: IdentityPrincipal, IdentitySigned
-	// or IdentityExchange; empty means IdentityPrincipal.
+	// Identity selects how the backend gets the caller's identity: IdentityPrincipal, IdentitySigned
+	// or IdentityExchange. Empty means IdentityPrincipal.
 	Identity string `yaml:"identity"`
 	// Exchange configures the token of IdentityExchange; nil requests one for the audience Name.
 	Exchange *BackendExchange `yaml:"exchange"`
@@ -87,15 +87,16 @@ type Backend struct {
 	MaxConcurrent int `yaml:"max-concurrent"`
 	// MaxMessage bounds one message from it; 0: 16 MiB.
 	MaxMessage Bytes `yaml:"max-message"`
-	// Refresh is how often its lists are read without a change event; 0: 60 s.
+	// Refresh is the interval at which the lists are read without a change event. 0 means 60 s.
 	Refresh time.Duration `yaml:"refresh"`
 	// Outliers ejects addresses of Target whose calls fail; nil disables it.
 	Outliers *Outliers `yaml:"outlier-detection"`
 	// Health configures the health check of each address; nil checks the server as a whole.
 	Health *Health `yaml:"health"`
-	// StaleAfter is how long the last lists of an unreachable backend are served; 0: 5 min.
+	// StaleAfter is the time for which the last lists of an unreachable backend are served. 0 means
+	// 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
-	// OwnLists is how long a request waits for the lists read for its caller; 0: 2 s.
+	// OwnLists bounds the wait of a request for the lists that are read for its caller. 0 means 2 s.
 	OwnLists time.Duration `yaml:"own-lists"`
 }
 

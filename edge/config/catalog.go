@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Catalog changes how the tools, prompts and resources of backends are shown. It affects no decision: policy,
-// quotas and the audit use the names that the backends give.
+// Catalog changes how the tools, prompts and resources of backends are shown. It has no effect on
+// decisions: policy, quotas and the audit use the names of the backends.
 type Catalog struct {
 	// Default applies to tools, prompts and resources without an entry: CatalogShow or CatalogHide;
 	// empty means CatalogShow.
@@ -28,7 +28,7 @@ type Catalog struct {
 const (
 	// CatalogShow shows them.
 	CatalogShow = "show"
-	// CatalogHide hides them: what a backend adds is invisible until an entry names it.
+	// CatalogHide hides them: a name that a backend adds is invisible until an entry matches it.
 	CatalogHide = "hide"
 )
 
@@ -36,11 +36,13 @@ const (
 type CatalogTool struct {
 	// Backend is the name of a backend.
 	Backend string `yaml:"backend"`
-	// Tool is the backend's own name of the tool, without the prefix: * is any text without a slash, ** any text.
+	// Tool is the backend's own name of the tool, without the prefix. * matches any text without a
+	// slash, ** any text.
 	Tool string `yaml:"tool"`
 	// Hide removes it from lists; a call is answered as if it did not exist.
 	Hide bool `yaml:"hide"`
-	// Name is the name that clients see and call, without a prefix; empty keeps the backend's. It belongs to this backend alone.
+	// Name is the name that clients see and call, without a prefix. Empty keeps the backend's name.
+	// No other backend can have this name.
 	Name string `yaml:"name"`
 	// Aliases are further names that can be called and that no list has.
 	Aliases Names `yaml:"aliases"`
@@ -52,7 +54,7 @@ type CatalogTool struct {
 	Annotations CatalogAnnotations `yaml:"annotations"`
 	// Arguments are changes of arguments, by their names in the tool's schema.
 	Arguments map[string]CatalogArgument `yaml:"arguments"`
-	// Groups are names by which sets select what the entry matches.
+	// Groups are names by which sets select the matched tools.
 	Groups Names `yaml:"groups" also:"group,tags"`
 	// MaxResult bounds its results. Longer texts are cut, with a note for the model.
 	MaxResult CatalogMaxResult `yaml:"max-result"`
@@ -68,14 +70,16 @@ type CatalogMaxResult struct {
 type CatalogArgument struct {
 	// Value pins the argument to a text, a number, a boolean, a list or a map.
 	Value any `yaml:"value"`
-	// From pins the argument to the value of an expression in CEL over the variables principal of policies, such as
-	// principal.claims.tenant. It gives a text, a number or a boolean. A caller that does not have it is refused.
+	// From pins the argument to the value of an expression in CEL over the variables principal of
+	// policies, such as principal.claims.tenant. The value is a text, a number or a boolean. A
+	// caller without the value is refused.
 	From string `yaml:"from"`
 	// Default is sent where a caller sends nothing.
 	Default any `yaml:"default"`
 	// Description replaces the backend's; empty keeps it.
 	Description string `yaml:"description"`
-	// Mode is enforce or audit, for value and from: the argument stays as it is, and what pinning it would have done is recorded. Empty means enforce.
+	// Mode is enforce or audit, for value and from. In audit mode the argument is not changed, and
+	// the effect that pinning would have had is recorded. Empty means enforce.
 	Mode string `yaml:"mode"`
 }
 
@@ -92,11 +96,13 @@ type CatalogAnnotations struct {
 type CatalogPrompt struct {
 	// Backend is the name of a backend.
 	Backend string `yaml:"backend"`
-	// Prompt is the backend's own name of the prompt, without the prefix: * is any text without a slash, ** any text.
+	// Prompt is the backend's own name of the prompt, without the prefix. * matches any text without
+	// a slash, ** any text.
 	Prompt string `yaml:"prompt"`
 	// Hide removes it from lists; a request is answered as if it did not exist.
 	Hide bool `yaml:"hide"`
-	// Name is the name that clients see and use, without a prefix; empty keeps the backend's. It belongs to this backend alone.
+	// Name is the name that clients see and use, without a prefix. Empty keeps the backend's name.
+	// No other backend can have this name.
 	Name string `yaml:"name"`
 	// Aliases are further names that can be used and that no list has.
 	Aliases Names `yaml:"aliases"`
@@ -104,7 +110,7 @@ type CatalogPrompt struct {
 	Title string `yaml:"title"`
 	// Description replaces the backend's; empty keeps it.
 	Description string `yaml:"description"`
-	// Groups are names by which sets select what the entry matches.
+	// Groups are names by which sets select the matched prompts.
 	Groups Names `yaml:"groups" also:"group,tags"`
 	// Arguments are changes of arguments, by their names. Their values are texts.
 	Arguments map[string]CatalogArgument `yaml:"arguments"`
@@ -114,8 +120,9 @@ type CatalogPrompt struct {
 type CatalogResource struct {
 	// Backend is the name of a backend.
 	Backend string `yaml:"backend"`
-	// Resource is a URI, or the text of a template, as the backend writes it: * is any text without a slash, ** any text. A pattern applies to
-	// the URIs that match it whether or not they are listed. The entry of a template or a skill also applies to its URIs.
+	// Resource is a URI, or the text of a template, as the backend writes it. * matches any text
+	// without a slash, ** any text. A pattern also applies to matching URIs that are not listed. The
+	// entry of a template or a skill also applies to its URIs.
 	Resource string `yaml:"resource"`
 	// Hide removes it from lists; a request is answered as if it did not exist.
 	Hide bool `yaml:"hide"`
@@ -123,12 +130,12 @@ type CatalogResource struct {
 	Title string `yaml:"title"`
 	// Description replaces the backend's; empty keeps it. Those of skills cannot be replaced.
 	Description string `yaml:"description"`
-	// Groups are names by which sets select what the entry matches.
+	// Groups are names by which sets select the matched resources.
 	Groups Names `yaml:"groups" also:"group,tags"`
 }
 
-// Overlay returns the compiled Catalog with the entries of the owners of Include behind it and the lock, or nil if
-// there is none of these. The settings must be valid.
+// Overlay returns the compiled Catalog, followed by the entries of the owners of Include, and the
+// lock. It returns nil if there is none of these. The settings must be valid.
 func (c *Config) Overlay() *overlay.Overlay {
 	if c.Catalog == nil && len(c.Include) == 0 && !c.locks() {
 		return nil
@@ -147,8 +154,8 @@ func (c *Config) Overlay() *overlay.Overlay {
 	return overlay.New(out)
 }
 
-// addTo adds the entries, whose places are passed through placed, and reports whether names without an
-// entry are hidden. s may be nil.
+// addTo adds the entries. placed changes their places. hides reports whether names without an entry
+// are hidden. s may be nil.
 func (s *Catalog) addTo(out *overlay.Entries, placed func(place string) string) (hides bool) {
 	if s == nil {
 		return false
@@ -232,8 +239,8 @@ func (c *Config) validateEntries(entries overlay.Entries) (errs []error) {
 // maxName bounds the names of tools and prompts (MCP, "Tools", "Tool Names").
 const maxName = 128
 
-// givenNames returns the errors in the names and aliases of a list's entries. what is the kind of
-// the list.
+// givenNames returns the errors in the names and aliases of a list's entries. what names the kind
+// of the list.
 func givenNames(what string, list []overlay.Entry) (errs []error) {
 	type given struct{ place, backend, name string }
 	all := map[string]given{}

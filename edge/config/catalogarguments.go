@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// argumentsOf returns the changes of arguments of the entry at a place, and the pins in audit mode, sorted by name, without invalid ones.
+// argumentsOf returns the changes of arguments of the entry at a place, and the pins in audit mode.
+// Both are sorted by name and omit invalid ones.
 func argumentsOf(place string, settings map[string]CatalogArgument) (changes, trials []overlay.Argument) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		s := settings[name]
@@ -89,8 +90,8 @@ func (c *Catalog) invalidArguments() (errs []error) {
 	return errs
 }
 
-// badArguments returns the errors in the arguments of an entry. what is tool or prompt, and i is
-// the index of the entry.
+// badArguments returns the errors in the arguments of an entry. what is "tool" or "prompt", and i
+// is the index of the entry.
 func (c *Catalog) badArguments(what string, i int) (errs []error) {
 	var settings map[string]CatalogArgument
 	switch what {

@@ -15,9 +15,11 @@ import (
 
 // CatalogLock compares each tool, as its backend lists it, with the definition in a snapshot. The zero value compares nothing.
 type CatalogLock struct {
-	// File is a file of mcpedge catalog snapshot, which is watched: a change is in force without a restart.
+	// File is a file of mcpedge catalog snapshot. It is watched: a change takes effect without a
+	// restart.
 	File string `yaml:"file" also:"path,snapshot" names:"file"`
-	// OnDifference is what follows from a tool that differs or is new: LockWarn or LockBlock; empty means LockWarn.
+	// OnDifference is the effect on a tool that differs or is new: LockWarn or LockBlock. Empty
+	// means LockWarn.
 	OnDifference string `yaml:"on-difference" also:"mode,action,then,on-failure"`
 }
 
@@ -50,10 +52,12 @@ func (c *Config) validateLock() (errs []error) {
 	return errs
 }
 
-// lockReading is the last reading of the file of a lock, so that an unchanged file is not read again. The zero value has read nothing.
+// lockReading is the last reading of a lock's file, so that an unchanged file is not read again.
+// The zero value has none.
 type lockReading struct {
 	file IncludedFile
-	// info is that of the file that was read; nil if it may have changed since without a trace, or could not be read.
+	// info describes the file that was read. nil means that the file could not be read, or may have
+	// changed since without a different info.
 	info os.FileInfo
 	at   time.Time
 }
@@ -61,12 +65,13 @@ type lockReading struct {
 const (
 	// lockSettled is the age at which a change of a file has another time than a later one has.
 	lockSettled = 5 * time.Second
-	// lockAgain is when a file is read again that does not seem to have changed, because a program may restore its time.
+	// lockAgain is the interval at which a file is read even if it does not seem to have changed,
+	// because a program may restore its time.
 	lockAgain = time.Minute
 )
 
-// read returns the file of the lock with a name. The last reading is returned if the path leads to the same file, of the same size and
-// time of change.
+// read returns the file of the lock with a name. It returns the last reading if the path leads to
+// the same file, with the same size and time of change.
 func (l *lockReading) read(name string) IncludedFile {
 	text, info, err := l.readAgain(name)
 	switch {
@@ -78,8 +83,8 @@ func (l *lockReading) read(name string) IncludedFile {
 	return l.file
 }
 
-// readAgain returns a file with a name, or nil if it is the one that was read last. info is nil if the file may still change without a
-// trace.
+// readAgain returns the content of a file with a name, or nil if it is the file that was read last.
+// info is nil if the file may still change without a different info.
 func (l *lockReading) readAgain(name string) (text []byte, info os.FileInfo, err error) {
 	// Without O_NONBLOCK, opening a named pipe waits for its writer.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // #nosec G304 -- the operator names the file
@@ -109,12 +114,14 @@ func (l *lockReading) readAgain(name string) (text []byte, info os.FileInfo, err
 	return text, info, nil
 }
 
-// sameContent reports whether two readings of a path have found the same file, unchanged. a may be nil: none.
+// sameContent reports whether two readings of a path found the same, unchanged file. a may be nil,
+// which means that there is none.
 func sameContent(a, b os.FileInfo) bool {
 	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// takeLock puts what was read of the file of the lock in force. in is what readIncluded has returned. The other settings are valid.
+// takeLock puts the content of the lock's file in force. in is the result of readIncluded. The
+// other settings must be valid.
 func (c *Config) takeLock(in Included) error {
 	c.lock = nil
 	if !c.locks() {

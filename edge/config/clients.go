@@ -1,6 +1,6 @@
 package config
 
-// Clients bounds what one client may hold: one principal, one address, or one session.
+// Clients bounds the resources of one client: one principal, one address, or one session.
 type Clients struct {
 	Sessions int   `yaml:"sessions" usage:"most sessions of one principal, or of all anonymous callers"`
 	Tasks    int   `yaml:"tasks" usage:"most tasks of one principal, or of all anonymous callers, including ended ones that can be read"`

@@ -23,7 +23,7 @@ type Config struct {
 	Tasks Tasks `yaml:"tasks"`
 	// Streams configures the streams of calls and their logs.
 	Streams Streams `yaml:"streams"`
-	// Clients bounds what one client may hold.
+	// Clients bounds the resources of one client.
 	Clients Clients `yaml:"clients"`
 	// Lists configures the lists of tools, prompts and resources.
 	Lists Lists `yaml:"lists"`
@@ -43,33 +43,34 @@ type Config struct {
 	Kubernetes *Kubernetes `yaml:"kubernetes"`
 	// Demo starts the bundled services, after Backends.
 	Demo bool `yaml:"demo" usage:"serve the bundled demo services, beside backends if there are any"`
-	// Catalog changes how the tools and prompts of backends are shown; nil shows them as backends
+	// Catalog changes how the tools and prompts of backends are shown. nil shows them as backends
 	// list them.
 	Catalog *Catalog `yaml:"catalog"`
 	// CatalogLock reports or hides tools whose definitions are not those of a file; nil compares nothing.
 	CatalogLock *CatalogLock `yaml:"catalog-lock"`
-	// lock is what is in force of the file of CatalogLock. nil without one, and for settings whose file was not read.
+	// lock has the definitions of CatalogLock's file that are in force. It is nil without a lock,
+	// and for settings whose file was not read.
 	lock *lock.Lock
-	// Sets are parts of what the backends list, by name: lower-case letters, digits and -, at most 63. Each
-	// has endpoints, metadata and an audience of its own.
+	// Sets are parts of the backends' lists, by name. A name has at most 63 lower-case letters,
+	// digits and hyphens. Each set has its own endpoints, metadata and audience.
 	Sets map[string]Set `yaml:"sets"`
 	// Root is what /mcp and /sse serve: RootAll, RootOff, or the name of a set; empty means RootAll. A
 	// change takes a restart.
 	Root string `yaml:"root"`
 	// Set is the set of a client over stdio; empty means what Root says.
 	Set string `yaml:"-"`
-	// Quotas limit how often tools are called. A call must be within every quota that applies to
-	// it.
+	// Quotas limit the rate of calls of tools. A call must be within every quota that applies to it.
 	Quotas []Quota `yaml:"quotas"`
-	// Redact replaces secrets in what clients, logs, spans, the audit and the page of Dev get; empty replaces nothing.
+	// Redact replaces secrets in data for clients, logs, spans, the audit and the page of Dev. Empty
+	// replaces nothing.
 	Redact []Redaction `yaml:"redact"`
-	// Policy decides what callers may do; nil allows everything.
+	// Policy decides which requests callers may make. nil allows everything.
 	Policy *Policy `yaml:"policy"`
-	// Hooks are servers that check requests and results, in the order in which they are asked.
+	// Hooks are servers that check requests and results, in the order of their calls.
 	Hooks []Hook `yaml:"hooks"`
 	// Include reads settings of other owners from their files, see Owners.
 	Include []Include `yaml:"include"`
-	// teams are what is in force of the files of Include, in its order. The backends of an
+	// teams are the settings in force of the files of Include, in its order. The backends of an
 	// Include without an element are hidden.
 	teams []team
 	// File is the file that the settings were read from; empty means none.

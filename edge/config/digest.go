@@ -58,8 +58,8 @@ func fold(to io.Writer, dir string, v reflect.Value) {
 	}
 }
 
-// relative returns the name of a file relative to a directory. It returns a name that is no path
-// below it unchanged.
+// relative returns the name of a file relative to a directory. It returns a name that is not below
+// the directory unchanged.
 func relative(dir, name string) string {
 	if rest, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rest) {
 		return filepath.ToSlash(rest)

@@ -54,7 +54,8 @@ func covers(pattern, other string) bool {
 	return part(namespace, otherNamespace) && part(service, otherService)
 }
 
-// exposed returns notes on credentials that are sent to a backend without TLS. place is that of the backend, to its target.
+// exposed returns notes about credentials that are sent to a backend without TLS. place is the
+// place of the backend, to its target.
 func (b *Backend) exposed(place, to, advice string) (notes []string) {
 	note := func(format string, args ...any) {
 		notes = append(notes, place+": "+fmt.Sprintf(format, args...)+": "+advice+", unless a mesh or the like encrypts the connection")

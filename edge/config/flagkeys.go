@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// flagPaths maps each flag, also of earlier versions, to the key that sets the same: log-level to log.level.
+// flagPaths maps each flag, including those of earlier versions, to the key of the same setting:
+// log-level to log.level.
 func flagPaths() map[string]string {
 	out := map[string]string{}
 	for _, name := range formerFlagNames() {
@@ -21,7 +22,7 @@ func flagPaths() map[string]string {
 }
 
 // flagHint returns the key to write in the file for a flag whose key has another name. It is empty
-// if there is no such flag.
+// for other names.
 func flagHint(name string) string {
 	path := flagPaths()[name]
 	if path == "" || path[strings.LastIndexByte(path, '.')+1:] == name {
@@ -33,8 +34,8 @@ func flagHint(name string) string {
 	return fmt.Sprintf("%s is a flag: %s", name, flagAsKey(name))
 }
 
-// asPath returns what to write for a key of the file that is the path of a setting, such as tasks.ttl, and for one that is no setting any
-// more. It is empty for others.
+// asPath returns advice for a key of the file that is written as a path, such as tasks.ttl, and for
+// a key that is no longer a setting. It is empty for others.
 func asPath(key string, in section) string {
 	path := key
 	if in.path != "" {

@@ -38,7 +38,8 @@ var renamed = map[string]string{
 	"limits.log-bytes": "advanced.stream-bytes", "limits.task-polls": "advanced.task-polls",
 }
 
-// fixed maps the keys of earlier versions that are no settings any more to what holds instead.
+// fixed maps the keys of earlier versions that are no longer settings to descriptions of the
+// constants that replace them.
 var fixed = map[string]string{
 	"limits":       "its keys are in listen, redis, sessions, calls, tasks, streams, clients, lists and advanced",
 	"limits.batch": "64", "limits.headers": "64KiB", "limits.http2-streams": "1000", "limits.listen-bytes": "64MiB",
@@ -52,8 +53,8 @@ var fixed = map[string]string{
 // formerSections are the sections of earlier versions whose keys have moved.
 var formerSections = []string{"limits", "tls", "admin-tls", "admin-auth"}
 
-// formerFlags maps the flags of earlier versions to the keys of those versions, where the key is neither
-// of the same name nor of that name in limits.
+// formerFlags maps flags of earlier versions to the keys of those versions. It omits flags with the
+// name of their key, with or without the section limits.
 var formerFlags = map[string]string{
 	"backend": "backends", "host": "hosts", "origin": "origins", "trusted-proxy": "trusted-proxies", "state-key": "state-keys", "admin-host": "admin-hosts",
 	"tls-cert": "tls.cert", "tls-key": "tls.key", "tls-client-ca": "tls.client-ca",
@@ -128,8 +129,8 @@ func membersOf(n ast.Node) (members []*ast.MappingValueNode, isSection bool) {
 // sections are the sections of today that were keys with a value in earlier versions.
 var sections = map[string]struct{}{"listen": {}, "admin": {}, "redis": {}, "sessions": {}}
 
-// keyOfFormerFlag returns the key of today for a flag of an earlier version, and what holds instead if
-// it is no setting any more. Both are empty if there was no such flag.
+// keyOfFormerFlag returns the current key for a flag of an earlier version, and the constant that
+// replaces it if it is no longer a setting. Both are empty for other names.
 func keyOfFormerFlag(name string) (key, constant string) {
 	for _, was := range []string{formerFlags[name], name, "limits." + name} {
 		if now := renamed[was]; now != "" {

@@ -15,9 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/redact"
 )
 
-// Generation is the part of the settings that a running edge replaces as a whole: its backends, the settings of discovered ones, its
-// catalog, its sets, its policy, its hooks, its quotas and its redaction, with what the files of other owners add and the file of the
-// lock. It is immutable.
+// Generation has the settings that a running edge replaces as a whole: its backends, the settings
+// of discovered ones, its catalog, its sets, its policy, its hooks, its quotas and its redaction.
+// It includes the files of other owners and the file of the lock. It is immutable.
 type Generation struct {
 	// Config has the settings that are in force with the generation: its own part, and everything
 	// else as at the start.
@@ -43,8 +43,8 @@ type Generation struct {
 // Waiting is a key of the settings file whose change takes a restart.
 type Waiting struct {
 	Key string
-	// Place is the file and the line of the key, as in "edge.yaml:12"; empty if the file does not
-	// have it any more.
+	// Place is the file and the line of the key, as in "edge.yaml:12". It is empty if the file does
+	// not have the key any more.
 	Place string
 }
 
@@ -57,7 +57,7 @@ type Reader struct {
 	// after the others.
 	fixed []Backend
 	taken []byte
-	// included is what was read of the included files at the start.
+	// included has the included files as they were read at the start.
 	included Included
 	// read is the content that Included has decoded last, with its settings. mu guards it.
 	mu   sync.Mutex
@@ -94,10 +94,11 @@ func hasBackend(list []Backend, name string) bool {
 // Taken returns the content of the file at the start; nil if there was none.
 func (r *Reader) Taken() []byte { return r.taken }
 
-// TakenIncluded returns what was read at the start of the files that it includes.
+// TakenIncluded returns the included files as they were read at the start.
 func (r *Reader) TakenIncluded() Included { return r.included }
 
-// Included reads the files that a content of the file includes, and that of its lock; nil if the content cannot be decoded.
+// Included reads the files that a content of the file includes, and that of its lock. It returns
+// nil if the content cannot be decoded.
 func (r *Reader) Included(content []byte) Included {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,13 +117,13 @@ func (r *Reader) First() (*Generation, error) {
 	return r.compile(r.running, r.start.Backends)
 }
 
-// Read returns the generation of a content of the file. in is the one in force. An error, which is
-// located, means that no part of the content may be used: an edge could not start with it, or a
-// running one cannot use it without a restart, or a section is missing. A file may be half written,
-// and must not thereby lift a policy, quotas, a catalog or a redaction, or remove all backends.
+// Read returns the generation of a content of the file. in is the generation in force. An error has
+// its place. It means that no part of the content may be used: an edge could not start with it, a
+// running one cannot use it without a restart, or a section is missing. The file may be half
+// written, and must not thereby remove a policy, quotas, a catalog, a redaction, or all backends.
 //
-// included is what was read of the files that the content includes. Each owner's are used, or not, by
-// themselves: see Config.Owners of the result. A file of CatalogLock that cannot be used is an error.
+// included has the files that the content includes. Each owner's files are used, or not,
+// separately: see Config.Owners of the result. An unusable file of CatalogLock is an error.
 //
 // The errors contain no values of the file and no passwords of URLs.
 func (r *Reader) Read(content []byte, included Included, in *Generation) (*Generation, error) {
@@ -360,7 +361,8 @@ func (r *Reader) waiting(now *Config) (out []Waiting) {
 	return out
 }
 
-// Revision identifies the settings of a backend, and of the hooks on its lists: it is equal for equal settings.
+// Revision identifies the settings of a backend and of the hooks on its lists. Equal settings have
+// equal revisions.
 func (b *Backend) Revision(c *Config) string {
 	return digest("", struct {
 		Backend Backend

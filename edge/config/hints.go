@@ -50,8 +50,8 @@ var typeFault = regexp.MustCompile(`cannot unmarshal (\S+(?: \{\})?) into Go (?:
 // placed matches the position at the beginning of an error of the YAML decoder.
 var placed = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
 
-// decodeError returns an error of the YAML decoder as one line: the file, the line, the key of a wrong value, what is wrong and what to
-// write. It shows no value of the file.
+// decodeError returns an error of the YAML decoder as one line, with the file, the line, the key of
+// a wrong value, the fault and advice. It has no values of the file.
 func (s *source) decodeError(err error) error {
 	text := inYAML(strings.ReplaceAll(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n", "; "))
 	advice := s.hint(err)
@@ -73,8 +73,8 @@ func (s *source) decodeError(err error) error {
 	return fmt.Errorf("config %s: %s", where, text)
 }
 
-// sectionFor returns what to write in place of a value at a path that must be a section, if the value is likely to be one of its keys, or an
-// empty string.
+// sectionFor returns the section to write instead of a value, if the path must be a section and the
+// value is probably one of its keys. Otherwise it is empty.
 func sectionFor(path string) string {
 	above, key := "", path
 	if i := strings.LastIndexByte(path, '.'); i >= 0 {
@@ -95,7 +95,7 @@ const tab = "found character '\t' that cannot start any token"
 // tabKey is that for the first line of a file.
 const tabKey = "tab character cannot use as a map key directly"
 
-// nonMap is the YAML decoder's error for a line of a section that is no key.
+// nonMap is the YAML decoder's error for a line of a section that is not a key.
 const nonMap = "non-map value is specified"
 
 // inYAML replaces Go's terms in a type error by those of YAML.
@@ -131,8 +131,8 @@ func kindInYAML(name string) string {
 	return "a section with keys of its own"
 }
 
-// Nearest returns the name that is most like a misspelled one, or an empty string if none is like
-// it.
+// Nearest returns the name that is most similar to a misspelled one, or an empty text if none is
+// similar.
 func Nearest(name string, names []string) string {
 	name = strings.ToLower(name)
 	hyphened := strings.ReplaceAll(name, "_", "-")
@@ -145,8 +145,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// edits returns how many letters must be inserted, removed, replaced or swapped with the next one
-// to turn a into b (the optimal string alignment distance).
+// edits returns the number of letters to insert, remove, replace or swap with the next one that
+// turn a into b (the optimal string alignment distance).
 func edits(a, b string) int {
 	var before []int // the row before the last
 	last := make([]int, len(b)+1)

@@ -9,16 +9,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Hook is a server that checks requests before they reach backends, what backends return, or what they list. It
-// implements mcpedge.hook.v1.
+// Hook is a server that checks requests before they reach backends, the results of backends, or
+// their lists. It implements mcpedge.hook.v1.
 type Hook struct {
 	// Name identifies it in errors, metrics and the audit; letters, digits, "-" and "_".
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target" also:"url,address,addr,endpoint,host"`
-	// On is what it checks: request, answer, result or list.
+	// On lists the checked messages: request, answer, result or list.
 	On Names `yaml:"on" also:"true"`
-	// Match is an expression in CEL, with the variables of the policy's rules, that selects the requests; empty: all.
+	// Match is an expression in CEL, with the variables of the policy's rules, that selects the
+	// requests. Empty selects all.
 	Match string `yaml:"match" also:"when,if,condition"`
 	// Timeout of a question, at most 60 s; 0: 2 s.
 	Timeout time.Duration `yaml:"timeout"`
@@ -34,14 +35,14 @@ type Hook struct {
 	TLS *TLS `yaml:"tls"`
 }
 
-// Allows reports whether what the hook fails to check passes.
+// Allows reports whether a message that the hook failed to check passes.
 func (h *Hook) Allows() bool { return h.OnFailure == onFailureAllow }
 
 // Audits reports whether the verdicts of the hook are recorded and ignored.
 func (h *Hook) Audits() bool { return h.Mode == modeAudit }
 
-// Revision identifies the settings of a hook: it is equal for equal settings, however they are written. Backend.Revision compares the hooks on
-// lists in the same way.
+// Revision identifies the settings of a hook. Equal settings have equal revisions, however they are
+// written. Backend.Revision compares the hooks on lists in the same way.
 func (h *Hook) Revision() string { return digest("", *h) }
 
 // OpenHook is a Hook with its compiled condition.

@@ -44,8 +44,8 @@ func (b *Backend) validateExchange(wrong wrongs) {
 	}
 }
 
-// Exchanges reports whether backends may have IdentityExchange, also those of later generations: an
-// issuer exchanges tokens.
+// Exchanges reports whether an issuer exchanges tokens, so that backends, including those of later
+// generations, may have IdentityExchange.
 func (c *Config) Exchanges() bool {
 	return c.Auth != nil && slices.ContainsFunc(c.Auth.Issuers, func(i Issuer) bool { return i.Exchange != nil })
 }

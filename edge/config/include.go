@@ -8,21 +8,21 @@ import (
 	"unicode"
 )
 
-// Include reads settings from the files of another owner, such as a team. What these may set is
-// granted here, never in the files.
+// Include reads settings from the files of another owner, such as a team. It grants what these
+// files may set; the files cannot.
 type Include struct {
 	// Name of the grant in logs, metrics and the names of rules; empty uses File.
 	Name string `yaml:"name"`
 	// File is the name of a file, or a pattern with *, ? and [a-z] in its elements, relative to the
 	// settings file. If it matches no readable file, the backends of Owns are hidden.
 	File string `yaml:"file" also:"files,path,glob,pattern" names:"pattern"`
-	// Owns is what the files may be about.
+	// Owns lists what the files may set.
 	Owns IncludeOwns `yaml:"owns"`
 	// May are the sections that the files may have: MayCatalog, MayPolicy, MaySets.
 	May Names `yaml:"may" also:"sections,allow"`
 }
 
-// IncludeOwns is what the files of an Include may be about.
+// IncludeOwns lists what the files of an Include may set.
 type IncludeOwns struct {
 	// Backends are names of backends. A backend belongs to at most one Include.
 	Backends Names `yaml:"backends" also:"backend"`
@@ -158,7 +158,8 @@ func (c *Config) validateOwns(i int, wrong func(format string, args ...any)) {
 // overlap reports whether a name can begin with both prefixes.
 func overlap(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// notFilePattern returns why a text is no pattern of files, or an empty string if it is one.
+// notFilePattern returns the reason for which a text is not a valid pattern of files, or an empty
+// text.
 func notFilePattern(text string) string {
 	patterned := false
 	for element := range strings.SplitSeq(text, "/") {

@@ -28,7 +28,8 @@ func ChangedFiles(before, after map[string]string) (names []string) {
 	return slices.Sorted(slices.Values(names))
 }
 
-// AllFiles returns the digests of the files of settings with a content, and of those that it includes.
+// AllFiles returns the digests of the settings file with a content, and of the files that it
+// includes.
 func AllFiles(file, content string, included Included) map[string]string {
 	out := included.sums()
 	out[file] = Included{{Files: []IncludedFile{{Name: file, Text: content}}}}.Digest()

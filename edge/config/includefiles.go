@@ -15,10 +15,11 @@ import (
 	"syscall"
 )
 
-// Included is what was read of the files of every Include, in their order, and then of that of CatalogLock, if there is one.
+// Included has the files of every Include as they were read, in their order, followed by that of
+// CatalogLock, if there is one.
 type Included []IncludedFiles
 
-// IncludedFiles is what was read of the files of one Include.
+// IncludedFiles has the files of one Include as they were read.
 type IncludedFiles struct {
 	// Err is why directories cannot be read, or which matches are left out; empty: none.
 	Err string
@@ -43,7 +44,8 @@ const (
 	// maxIncludedFile bounds a file in bytes, and maxIncludedFiles and maxIncludedBytes the files of one
 	// Include.
 	maxIncludedFile, maxIncludedFiles, maxIncludedBytes = 256 << 10, 100, 1 << 20
-	// maxIncludedEntries and maxIncludedRules bound what the files of one Include say.
+	// maxIncludedEntries and maxIncludedRules bound the entries and the rules in the files of one
+	// Include.
 	maxIncludedEntries, maxIncludedRules = 2000, 100
 )
 
@@ -66,7 +68,8 @@ func (in Included) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readIncluded reads the files of every Include, and that of CatalogLock, of which last is the last reading.
+// readIncluded reads the files of every Include, and that of CatalogLock. last is the last reading
+// of the latter.
 func (c *Config) readIncluded(last *lockReading) (out Included) {
 	for i := range c.Include {
 		out = append(out, readFiles(filepath.Dir(c.File), c.Include[i].File))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Ineffective returns notes on settings that have no effect, or not the intended one; nil if there
-// are none.
+// Ineffective returns notes on settings that have no effect, or not the intended one. It returns
+// nil if there are none.
 func (c *Config) Ineffective() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	for _, list := range []struct {

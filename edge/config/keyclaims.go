@@ -17,7 +17,8 @@ type KeyClaims map[string]any
 const (
 	// maxKeyClaims bounds the number of claims of a key.
 	maxKeyClaims = 32
-	// maxKeyClaim bounds the JSON of a claim, in bytes, as claims of tokens that are sent to backends are.
+	// maxKeyClaim bounds the JSON of a claim, in bytes. It equals the bound of tokens' claims that
+	// are sent to backends.
 	maxKeyClaim = 4 << 10
 )
 
@@ -43,7 +44,7 @@ func (c KeyClaims) JSON() map[string]json.RawMessage {
 	return out
 }
 
-// invalid returns what is wrong with the claims; empty if nothing is.
+// invalid returns the fault of the claims, or an empty text.
 func (c KeyClaims) invalid() string {
 	if len(c) > maxKeyClaims {
 		return fmt.Sprintf("there are %d, and at most %d are allowed", len(c), maxKeyClaims)
@@ -73,8 +74,8 @@ func (c KeyClaims) equal(d KeyClaims) bool {
 	return maps.EqualFunc(c.JSON(), d.JSON(), func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// keysHaveClaims reports whether each of the named claims is a claim of an API key. It is true also if the
-// file of keys cannot be used, which is an error of its own.
+// keysHaveClaims reports whether each of the named claims is a claim of an API key. It is also true
+// if the file of keys cannot be used, because that is a separate error.
 func (c *Config) keysHaveClaims(names []string) bool {
 	if c.Auth == nil || c.Auth.APIKeys == "" {
 		return false

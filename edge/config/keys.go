@@ -16,7 +16,7 @@ type section struct {
 	fields reflect.Type
 }
 
-// shownKeys is how many keys of a section a hint lists.
+// shownKeys is the number of keys of a section that a hint lists.
 const shownKeys = 8
 
 // keys returns the keys of the section, in the order of its type.
@@ -95,8 +95,8 @@ func (p place) isNear(in section) bool {
 	return !within(in.path, own) && (within(p.under, in.path) || within(in.path, p.under))
 }
 
-// hintFor returns the key that an unknown key of a section may stand for, or the section that it
-// belongs to.
+// hintFor returns the key that was probably meant by an unknown key of a section, or the section
+// that has the unknown key.
 func hintFor(written string, in section) string {
 	key := asKey(written)
 	if advice := asPath(key, in); advice != "" {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Listen configures the listener of the MCP endpoint, and who may reach it.
+// Listen configures the listener of the MCP endpoint, and the clients that may reach it.
 type Listen struct {
 	// Address is the address of the MCP endpoint.
 	Address string `yaml:"address" usage:"address of the MCP endpoint, served at /mcp"`
@@ -45,7 +45,7 @@ func defaultListen() Listen {
 	}
 }
 
-// validateListen checks the section, of which auth is a part.
+// validateListen checks the section, including auth.
 func (c *Config) validateListen() (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("listen."+format, args...)) }
 	l := &c.Listen

@@ -120,8 +120,8 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	return nil
 }
 
-// parseEnvironment applies the variables of the environment. It returns an error for each variable of an
-// earlier version.
+// parseEnvironment applies the variables of the environment. It returns an error for each variable
+// of an earlier version.
 func parseEnvironment(command string, c *Config, file *string, lookup func(string) (string, bool)) error {
 	if name, set := lookup(Variable("config")); set {
 		*file = name
@@ -231,7 +231,7 @@ func (s *source) decode(raw []byte, into any) error {
 	return nil
 }
 
-// inWords replaces package flag's error about a value by one that says what is wanted.
+// inWords replaces package flag's error about a value by one that describes the valid values.
 func inWords(f *flag.Flag, text string, err error) error {
 	getter, ok := f.Value.(flag.Getter)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 // origins are the sources of settings: the lines of the keys of the file, and the flags and
 // variables that have overridden keys. nil has none.
 type origins struct {
-	// file is the name of the file; empty means that there is none.
+	// file is the name of the file. Empty means that there is none.
 	file string
 	// lines maps the paths of keys and of list entries, such as lists.page-size and backends[0],
 	// to their lines.
@@ -84,7 +84,8 @@ func (p *origins) place(err error) error {
 	return errors.Join(errs...)
 }
 
-// placed returns the line of an error's key in the file, math.MaxInt without one, and the error with its place.
+// placed returns the line of an error's key in the file, or math.MaxInt, and the error with its
+// place.
 func (p *origins) placed(err error) (line int, placed error) {
 	path := p.pathOf(err.Error())
 	if other := p.otherOf(path); other != "" {
@@ -96,8 +97,8 @@ func (p *origins) placed(err error) (line int, placed error) {
 	return p.lines[path], fmt.Errorf("config %s:%d: %w", p.file, p.lines[path], err)
 }
 
-// otherOf returns the flag or the variable that has set a key or a section that contains it. Empty
-// means that there is none.
+// otherOf returns the flag or the variable that has set a key or a section that contains it. It is
+// empty if there is none.
 func (p *origins) otherOf(path string) string {
 	for path = withoutIndexes(path); path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
 		if other := p.others[path]; other != "" {
@@ -113,7 +114,7 @@ func (p *origins) knows(path string) bool {
 }
 
 // pathOf returns the longest known path with which an error begins, as in "backends[0] calc:
-// tls.cert: it is …". Empty means that there is none.
+// tls.cert: it is …". It is empty if there is none.
 func (p *origins) pathOf(text string) (path string) {
 	text = p.indexed(text)
 	for i, part := range strings.SplitN(text, ": ", 6) {

@@ -9,14 +9,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// OwnerState says what is in force of an owner's files.
+// OwnerState is the state of an owner's files.
 type OwnerState string
 
 // Owner states.
 const (
 	// OwnerInForce: the files as they were read last.
 	OwnerInForce OwnerState = "in-force"
-	// OwnerStale: what was read before, because the files cannot be used now.
+	// OwnerStale: earlier files are in force, because the current ones cannot be used.
 	OwnerStale OwnerState = "stale"
 	// OwnerHidden: nothing, and the owner's backends are hidden. The files are missing, or cannot be used
 	// and no earlier content is known.
@@ -30,14 +30,14 @@ type Owner struct {
 	// Files are the names of the files that are in force.
 	Files []string
 	State OwnerState
-	// Digest identifies what is in force, in hexadecimal; empty if State is OwnerHidden.
+	// Digest identifies the files in force, in hexadecimal. It is empty if State is OwnerHidden.
 	Digest string
 	// Err is why the files cannot be used; nil if State is OwnerInForce. Its text has no values of the
 	// files.
 	Err error
 }
 
-// team is what is in force of the files of one Include. It is immutable.
+// team has the settings in force of one Include's files. It is immutable.
 type team struct {
 	label string
 	// parts are in force unless hidden is set. Then they are those that were used last, if any.
@@ -46,7 +46,7 @@ type team struct {
 	err    error
 }
 
-// teamOf returns what is in force for Include[i].
+// teamOf returns the settings in force of Include[i].
 func (c *Config) teamOf(i int) *team {
 	if i < len(c.teams) {
 		return &c.teams[i]
@@ -104,8 +104,8 @@ func consequence(s OwnerState) string {
 	return "its backends are hidden"
 }
 
-// takeIncluded puts what was read of the files of Include in force, each owner's by itself. last is
-// what was in force before. The other settings are valid.
+// takeIncluded puts the files of Include in force, separately for each owner. last has the previous
+// settings. The other settings must be valid.
 func (c *Config) takeIncluded(read Included, last []team) {
 	c.teams = nil
 	taken := map[string]string{c.File: "the settings"}
@@ -125,8 +125,8 @@ func (c *Config) takeIncluded(read Included, last []team) {
 	}
 }
 
-// resolve returns what is in force of the files of Include[i]. before is what was, or nil. taken maps
-// the names of files to their owners.
+// resolve returns the settings of Include[i] to put in force. before has the previous ones, or is
+// nil. taken maps the names of files to their owners.
 func (c *Config) resolve(i int, read IncludedFiles, before *team, taken map[string]string) team {
 	g := &c.Include[i]
 	t := team{label: g.Label()}
@@ -170,8 +170,9 @@ func (c *Config) resolve(i int, read IncludedFiles, before *team, taken map[stri
 	return t
 }
 
-// fallBack returns what is in force instead of files that cannot be used because of err: what was used
-// last if a file is there, and what the grant still allows.
+// fallBack returns the settings in force instead of files that cannot be used because of err. These
+// are the previous settings if the grant still allows them, and none otherwise. there is false if
+// no file is there: the backends of Owns are then hidden.
 func (c *Config) fallBack(i int, before *team, there bool, err error) team {
 	t := team{label: c.Include[i].Label(), hidden: true, err: err}
 	if before == nil || len(before.parts) == 0 || c.validateParts(i, before.parts) != nil {

@@ -70,7 +70,8 @@ func (g *Include) newPart(f IncludedFile) (p *part, blank bool, err error) {
 	return p, false, nil
 }
 
-// size returns the numbers of entries, including the patterns of sets, and of rules, scopes and approvals.
+// size returns the number of entries, including the patterns of sets, and the number of rules,
+// scopes and approvals.
 func (s *partSettings) size() (entries, rules int) {
 	c, p := &s.Catalog, &s.Policy
 	return len(c.Tools) + len(c.Prompts) + len(c.Resources) + len(s.patterns()), len(p.Rules) + len(p.Scopes) + len(p.Approve)

@@ -142,7 +142,7 @@ func (g *Include) tooMany(parts []part) error {
 	return nil
 }
 
-// maxIncludedStars bounds the stars of a pattern in a file of an owner: names and URIs of requests are
+// maxIncludedStars bounds the stars of a pattern in an owner's file. Names and URIs of requests are
 // compared with each pattern, and the time of a comparison grows with its stars.
 const maxIncludedStars = 8
 
@@ -243,8 +243,8 @@ func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
 	return errs
 }
 
-// unsent returns the variables of a value that a backend does not receive: claims other than those of
-// its settings and, with kind: reflect, whatever is not in its metadata.
+// unsent returns the variables of a value that a backend does not receive: claims other than those
+// in its settings and, with kind: reflect, variables that are not in its metadata.
 func (c *Config) unsent(backend string, from *policy.Value) (out []string) {
 	var sent Names
 	var attributes []string

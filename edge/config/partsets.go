@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// partSet is a Set of an owner. Its members are those of the owner's backends alone, and its audience is
+// partSet is an owner's Set. Its members are objects of the owner's backends, and its audience is
 // its own.
 type partSet struct {
 	Title        string     `yaml:"title"`
@@ -30,7 +30,7 @@ func (s *partSet) set() Set {
 // OwnedSet is a Set of the platform or of an owner.
 type OwnedSet struct {
 	Set
-	// Within are the backends of which the set has anything; nil means all.
+	// Within are the only backends that the set can select from. nil means all.
 	Within []string
 	// Place is the file and the line of the condition of an owner's set; empty without one.
 	Place string
@@ -58,8 +58,8 @@ func (c *Config) OwnedSets() map[string]OwnedSet {
 	return out
 }
 
-// eachSet calls fn for each of Sets, and then of those in the files of Include, by name. placed prefixes a
-// note with its place in such a file.
+// eachSet calls fn for each of Sets, and then for those in the files of Include, sorted by name.
+// placed prefixes a note with its place in such a file.
 func (c *Config) eachSet(fn func(name string, s *Set, placed func(note string) string)) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sets)) {
 		s := c.Sets[name]

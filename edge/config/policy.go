@@ -12,12 +12,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// Policy decides what callers may do.
+// Policy decides which requests callers may make.
 type Policy struct {
 	// Default applies if no rule matches: allow, hide or deny. Without rules it may be empty, which
 	// means allow.
 	Default string `yaml:"default"`
-	// Hierarchy says which scopes a scope includes.
+	// Hierarchy maps a scope to the scopes that it includes.
 	Hierarchy map[string]Names `yaml:"hierarchy"`
 	// Scopes are what operations require; the first entry that matches an operation applies.
 	Scopes []PolicyScopes `yaml:"scopes"`
@@ -25,9 +25,11 @@ type Policy struct {
 	Rules []PolicyRule `yaml:"rules"`
 	// Lists is obtainable or allowed; empty means obtainable.
 	Lists string `yaml:"lists"`
-	// Confirm is what the user must confirm before a call of a tool runs that rules and scopes allow; all that match apply.
+	// Confirm are the confirmations that the user must give before a call of a tool runs that rules
+	// and scopes allow. All that match apply.
 	Confirm []PolicyConfirm `yaml:"confirm" also:"confirmations"`
-	// Approve is what another person must approve before a call of a tool runs that rules and scopes allow; all that match apply.
+	// Approve are the approvals that another person must give before a call of a tool runs that
+	// rules and scopes allow. All that match apply.
 	Approve []PolicyApprove `yaml:"approve" also:"approvals"`
 	// External authorizes what rules and scopes allow; nil disables it.
 	External *External `yaml:"external"`
@@ -51,8 +53,8 @@ type External struct {
 	TLS *TLS `yaml:"tls"`
 }
 
-// AsksOmitted reports whether the server is asked about requests of whose params it receives a
-// part.
+// AsksOmitted reports whether the server also decides requests of which it receives only a part of
+// the params.
 func (e *External) AsksOmitted() bool { return e.OnOmitted == onOmittedAsk }
 
 // Allows reports whether a request is allowed if the server fails.
@@ -110,7 +112,8 @@ type PolicyRule struct {
 	When string `yaml:"when" also:"if,condition,expression"`
 	// Then is allow, hide or deny.
 	Then string `yaml:"then" also:"effect,action,decision"`
-	// Mode is enforce or audit: the rule decides nothing, and what it would have done is recorded. Empty means enforce.
+	// Mode is enforce or audit. In audit mode the rule has no effect, and the effect that it would
+	// have had is recorded. Empty means enforce.
 	Mode string `yaml:"mode"`
 }
 
@@ -122,13 +125,15 @@ type PolicyConfirm struct {
 	When string `yaml:"when" also:"if,condition,expression"`
 	// Message is a part of the question; {arguments.NAME} is the value of an argument.
 	Message string `yaml:"message" also:"question,text"`
-	// Remember is for how long the caller is not asked again for the same tool, at most 24 h; 0: never.
+	// Remember is the time for which an answer also applies to the caller's later calls of the same
+	// tool, at most 24 h. 0 means that each call is confirmed.
 	Remember time.Duration `yaml:"remember" also:"ttl"`
-	// Mode is enforce or audit: nothing is asked, and that it would have been is recorded. Empty means enforce.
+	// Mode is enforce or audit. In audit mode the user is not asked, and it is recorded that the
+	// confirmation would have applied. Empty means enforce.
 	Mode string `yaml:"mode"`
 }
 
-// CompilePolicy compiles Policy with the rules of the owners of Include; it returns nil if there is
+// CompilePolicy compiles Policy with the rules of the owners of Include. It returns nil if there is
 // no Policy and no Include may have rules.
 func (c *Config) CompilePolicy() (*policy.Policy, error) {
 	return c.compile(c.policySettings())
@@ -214,8 +219,8 @@ func (s *partPolicy) settings() (out policy.Settings) {
 	return out
 }
 
-// Idle returns a note for each name in quotas, redact and the policy that matches nothing that exists. The
-// settings must be valid.
+// Idle returns a note for each name in quotas, redact and the policy that matches no existing
+// object. The settings must be valid.
 func (c *Config) Idle(targets []policy.Target) (notes []string) {
 	rules, _ := c.QuotaRules()
 	for _, r := range rules {

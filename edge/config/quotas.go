@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Quota limits how often tools are called.
+// Quota limits the rate of calls of tools.
 type Quota struct {
 	// Name of the rule in errors and metrics; empty uses Per and the tools.
 	Name string `yaml:"name"`
@@ -24,7 +24,7 @@ type Quota struct {
 	Tools Names `yaml:"tools"`
 	// Sets are patterns of names of sets; the quota applies to calls in these. Empty means all calls.
 	Sets Names `yaml:"sets" also:"set"`
-	// Rate is how many calls the budget regains in a period, such as 600/1m.
+	// Rate is the number of calls that the budget regains in a period, such as 600/1m.
 	Rate string `yaml:"rate" also:"limit,limits"`
 	// Burst is the most calls at once; 0 means the calls of one period.
 	Burst int `yaml:"burst"`

@@ -24,7 +24,7 @@ var (
 	wholeValue = regexp.MustCompile(`^\s*(?:- +)*[^\s"'{}\[\],:]+: +(\[[0-9A-Fa-f:.]*\]:.*?|[^\s"'{}\[\]|>&*!%@` + "`" + `].*?)\s*$`)
 )
 
-// shownLines is how many lines before and after an error the decoder shows.
+// shownLines is the number of lines before and after an error that the decoder shows.
 const shownLines = 3
 
 // quotesMissing returns a hint if quotation marks around a text with a colon would remove a YAML

@@ -10,17 +10,19 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Redaction is an entry of the setting redact: what is replaced where.
+// Redaction is an entry of the setting redact. It replaces matches of a pattern, or a value, in
+// some places.
 type Redaction struct {
 	// Name is in metrics and in the text that replaces. It is required, and unique.
 	Name string `yaml:"name"`
-	// Pattern is a named pattern (redact.Named) or a regular expression (RE2). Path names a value instead, see redact.Rule. One of them is
-	// set.
+	// Pattern is a named pattern (redact.Named) or a regular expression (RE2). Path names a value
+	// instead: see redact.Rule. Exactly one of them is set.
 	Pattern string `yaml:"pattern" also:"patterns,regex"`
 	Path    string `yaml:"path"`
-	// Replace stands in the place of what is found; empty means "[REDACTED:NAME]".
+	// Replace is the replacement. Empty means "[REDACTED:NAME]".
 	Replace string `yaml:"replace" also:"with"`
-	// In are the places to which it applies: results, questions, progress, logs, spans, audit, dev. Empty means all.
+	// In lists the places in which it applies: results, questions, progress, logs, spans, audit,
+	// dev. Empty means all.
 	In Names `yaml:"in"`
 	// Backends and Tools are patterns of names, see internal/pattern; empty means all.
 	Backends Names `yaml:"backends" also:"backend"`
@@ -31,9 +33,9 @@ type Redaction struct {
 
 // The values of Redaction.Mode.
 const (
-	// ModeEnforce replaces what is found.
+	// ModeEnforce replaces matches.
 	ModeEnforce = "enforce"
-	// ModeAudit counts what is found, and replaces nothing.
+	// ModeAudit counts matches and replaces nothing.
 	ModeAudit = "audit"
 )
 
@@ -54,7 +56,8 @@ func (c *Config) Masker() (*redact.Masker, error) {
 	return m, errors.Join(append(errs, err)...)
 }
 
-// idleRedactions returns a note for each name in an entry of Redact that matches nothing that exists: the entry is not in force there.
+// idleRedactions returns a note for each name in an entry of Redact that matches no existing
+// object, so that the entry has no effect for it.
 func (c *Config) idleRedactions(targets []policy.Target) (notes []string) {
 	for i := range c.Redact {
 		r := &c.Redact[i]

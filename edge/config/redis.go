@@ -17,13 +17,14 @@ type Redis struct {
 	URL string `yaml:"url" usage:"URL of the Redis that keeps the state of all replicas; none: in memory, for one replica"`
 	// Prefix begins every key and channel: replicas with the same prefix form one edge.
 	Prefix string `yaml:"prefix" usage:"beginning of every key; replicas with the same prefix belong together"`
-	// SealKeys seal request states, and what callers, backends and users wrote as Redis holds it: 32
-	// bytes each, in base64. The first seals, all open. Replicas must have the same. Empty generates
-	// one for request states, which replicas share through Redis, and seals nothing in Redis.
+	// SealKeys seal request states, and the data of callers, backends and users in Redis. Each has
+	// 32 bytes, in base64. The first one seals, and all open. All replicas must have the same keys.
+	// Empty generates a key for request states, which replicas share through Redis, and seals
+	// nothing in Redis.
 	SealKeys Names         `yaml:"seal-keys" usage:"keys that seal what Redis holds, and request states, base64 of 32 bytes each; the same on all replicas; the first one seals, all open"`
 	Lease    time.Duration `yaml:"lease" usage:"time after which a silent replica has lost its calls to the others"`
-	// Acknowledge is how many Redis replicas must have a task before the client receives its id, and a
-	// confirmation or approval that is used before its call runs; 0: none.
+	// Acknowledge is the number of Redis replicas that must have a task before the client receives
+	// its id, and a used confirmation or approval before its call runs. 0 requires none.
 	Acknowledge int `yaml:"acknowledge" usage:"Redis replicas that must have a task before the client receives its id, and a used confirmation before its call runs"`
 }
 

@@ -13,10 +13,12 @@ import (
 // servicePattern matches the patterns of names of discovered backends.
 var servicePattern = regexp.MustCompile(`^[a-z0-9*-]{1,63}/[a-z0-9*-]{1,63}$`)
 
-// maxServiceEntries bounds Kubernetes.Backends, because entries are compared with each other, and with each Service.
+// maxServiceEntries bounds Kubernetes.Backends, because each entry is compared with the others and
+// with each Service.
 const maxServiceEntries = 1000
 
-// matchesService reports whether the pattern of an entry of Kubernetes.Backends, which is valid, matches a name.
+// matchesService reports whether the valid pattern of an entry of Kubernetes.Backends matches a
+// name.
 func matchesService(pattern, name string) bool {
 	matches, err := path.Match(pattern, name) // In valid patterns only stars are special, which have the same meaning.
 	return matches && err == nil
@@ -30,8 +32,8 @@ func (c *Config) serviceEntries() []Backend {
 	return c.Kubernetes.Backends
 }
 
-// validateServices returns the errors of Kubernetes.Backends. Each entry is valid by itself, whatever
-// the kinds of the Services are: see Discovered.
+// validateServices returns the errors of Kubernetes.Backends. It validates each entry separately,
+// for any kind of the Services: see Discovered.
 func (c *Config) validateServices() (errs []error) {
 	if n := len(c.serviceEntries()); n > maxServiceEntries {
 		return []error{fmt.Errorf("kubernetes.backends: there are %d entries: have at most %d, with patterns for several Services", n, maxServiceEntries)}
@@ -95,9 +97,10 @@ func (c *Config) emptyKeys(i int) (out []string) {
 	return out
 }
 
-// settingsOf returns the settings of a discovered backend by its name: each key has the value of the
-// first entry that matches and sets it, without those of wider entries that belong to another kind or
-// identity. Its Kind is empty if no entry sets it. The caller must not modify what the result refers to.
+// settingsOf returns the settings of a discovered backend by its name. Each key has the value of
+// the first matching entry that sets it. Keys of wider entries that belong to another kind or
+// identity are omitted. Kind is empty if no entry sets it. The caller must not modify what the
+// result refers to.
 func (k *Kubernetes) settingsOf(name string) *Backend {
 	out := new(Backend)
 	to := reflect.ValueOf(out).Elem()
@@ -126,8 +129,8 @@ func (k *Kubernetes) settingsOf(name string) *Backend {
 	return out
 }
 
-// withoutOthers removes the keys that belong to another kind or identity than earlier entries have set,
-// which is empty if none has.
+// withoutOthers removes the keys that belong to another kind or identity than that of earlier
+// entries. Empty means that they have set none.
 func (b *Backend) withoutOthers(kind, identity string) {
 	if kind == KindContract {
 		b.DescriptorSet, b.Include, b.Exclude = "", nil, nil
@@ -138,9 +141,9 @@ func (b *Backend) withoutOthers(kind, identity string) {
 }
 
 // Discovered returns the settings of a discovered backend by its name, namespace/service, and the
-// kind that its Service has requested. An error says why it may not be a backend by them: such a
-// kind is not allowed, or the settings of several entries do not fit together or the kind. The
-// caller must not modify what the result refers to.
+// kind that its Service has requested. The error is the reason for which it cannot be a backend:
+// the kind is not allowed, or the settings of several entries do not fit together or do not fit the
+// kind. The caller must not modify what the result refers to.
 func (c *Config) Discovered(name, kind string) (*Backend, error) {
 	b := c.Kubernetes.settingsOf(name)
 	if b.Kind == "" {

@@ -13,11 +13,13 @@ import (
 	"github.com/mcpedge/mcpedge/internal/pattern"
 )
 
-// Set is a part of what the backends list, with endpoints of its own: /mcp/NAME, /sse/NAME and /message/NAME.
+// Set is a part of the backends' lists with its own endpoints: /mcp/NAME, /sse/NAME and
+// /message/NAME.
 type Set struct {
 	// Title replaces that of server.title for clients of the set; empty keeps it.
 	Title string `yaml:"title"`
-	// Instructions replace those of the backends for clients of the set; empty means those of include.backends.
+	// Instructions replace those of the backends for clients of the set. Empty means those of
+	// include.backends.
 	Instructions string `yaml:"instructions"`
 	// Include selects the members: everything that one of its keys names.
 	Include SetMembers `yaml:"include"`
@@ -27,14 +29,16 @@ type Set struct {
 	Search string `yaml:"search" also:"find,find-tools"`
 	// Listed selects tools that stay in the list if Search is on.
 	Listed SetListed `yaml:"listed" also:"pinned,pin"`
-	// AsTools lists tools of the edge for what hosts that only have tools cannot reach: resources, for list_resources and read_resource.
+	// AsTools adds tools of the edge for hosts that support only tools. resources adds
+	// list_resources and read_resource.
 	AsTools Names `yaml:"as-tools" also:"as-tool,resource-tools"`
-	// Schemas is the form of the arguments' schemas in the set's tools/list: auto, portable or full; empty means that of the backends.
+	// Schemas is the form of the arguments' schemas in the set's tools/list: auto, portable or full.
+	// Empty means that of the backends.
 	Schemas string `yaml:"schemas"`
-	// When is an expression in CEL over those variables of policies that begin with principal. Callers for whom it is not true cannot use
-	// the set; absent means that every caller can.
+	// When is an expression in CEL over the variables of policies that begin with principal. Callers
+	// for whom it is not true cannot use the set. If it is absent, every caller can.
 	When *string `yaml:"when" also:"if,condition,expression"`
-	// Scopes are what a caller needs to use the set, all of them.
+	// Scopes are the scopes that a caller needs to use the set. All of them are required.
 	Scopes Names `yaml:"scopes" also:"need,scope,required"`
 	// AcceptRoot also accepts access tokens whose audience is the edge as a whole.
 	AcceptRoot bool `yaml:"accept-root"`
@@ -42,7 +46,7 @@ type Set struct {
 
 // SetMembers selects tools, prompts and resources. Patterns are as in Policy.
 type SetMembers struct {
-	// Backends are patterns of the names of backends, of which everything is selected.
+	// Backends are patterns of names of backends. All objects of these backends are selected.
 	Backends Names `yaml:"backends"`
 	// Groups are patterns of the groups of entries in Catalog.
 	Groups Names `yaml:"groups"`
@@ -56,7 +60,7 @@ type SetMembers struct {
 
 // SetListed selects tools. Patterns are as in Policy.
 type SetListed struct {
-	// Backends are patterns of the names of backends, of which all tools are selected.
+	// Backends are patterns of names of backends. All tools of these backends are selected.
 	Backends Names `yaml:"backends"`
 	// Groups are patterns of the groups of entries in Catalog.
 	Groups Names `yaml:"groups"`
@@ -78,7 +82,7 @@ func (l *SetListed) members() *SetMembers {
 	return &SetMembers{Backends: l.Backends, Groups: l.Groups, Tools: l.Tools}
 }
 
-// The values of Config.Root that are no name of a set.
+// The values of Config.Root that are not names of sets.
 const (
 	// RootAll serves everything at /mcp.
 	RootAll = "all"
@@ -251,8 +255,9 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 	return errs
 }
 
-// unknownGroups describes the patterns of a set that match no group of an entry, each with its place. They are
-// errors in Sets, and notes in the sets of owners, since groups are the platform's to rename.
+// unknownGroups describes the patterns of a set that match no group of an entry, each with its
+// place. They are errors in Sets, and notes in the sets of owners, because the platform may rename
+// groups.
 func (c *Config) unknownGroups(name string, s *Set) (out []string) {
 	if len(s.Include.Groups)+len(s.Exclude.Groups)+len(s.Listed.Groups) == 0 {
 		return nil

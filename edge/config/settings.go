@@ -57,7 +57,7 @@ func settingOf(key string) setting {
 	panic("there is no setting " + key)
 }
 
-// register defines a flag for the setting of c. It creates the sections that have it.
+// register defines a flag for the setting of c. It creates the sections that contain the setting.
 func (s setting) register(fs *flag.FlagSet, name string, c *Config) {
 	v := reflect.ValueOf(c).Elem()
 	for _, i := range s.index {
@@ -139,7 +139,7 @@ var twins = []twin{
 	{"log-format", "log.format", false},
 }
 
-// keyOfFlag returns the key of a flag; empty if there is no such flag.
+// keyOfFlag returns the key of a flag. It is empty if there is no such flag.
 func keyOfFlag(name string) string {
 	for _, t := range twins {
 		if t.flag == name {

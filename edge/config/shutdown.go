@@ -4,9 +4,9 @@ import "time"
 
 // Shutdown configures what happens after SIGTERM.
 type Shutdown struct {
-	// Delay is how long the edge keeps serving while it reports unready.
+	// Delay is the time for which the edge continues to serve while it reports unready.
 	Delay time.Duration `yaml:"delay" usage:"time to keep serving after SIGTERM, while unready; 0: none"`
-	// Grace is how long it then waits for running calls.
+	// Grace is the time for which it then waits for running calls.
 	Grace time.Duration `yaml:"grace" usage:"time to then wait for running calls; 0: none"`
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// source is the parsed settings file: the positions of its keys, and errors that the decoder would
-// accept. nil means that there is no file.
+// source is the parsed settings file, with the positions of its keys and the errors that the
+// decoder would accept. nil means that there is no file.
 type source struct {
 	origins
 	raw []byte
@@ -39,8 +39,8 @@ type unknownKey struct {
 	in  section
 }
 
-// newSource parses a file, whose settings are of type t. empty reports that it has no settings. Syntax
-// errors are ignored: the decoder reports them.
+// newSource parses a file whose settings are of type t. empty is true if it has no settings. It
+// ignores syntax errors, which the decoder reports.
 func newSource(file string, raw []byte, t reflect.Type) (s *source, empty bool) {
 	s = &source{origins: origins{file: file, lines: map[string]int{}}, raw: raw, paths: map[position]string{}, whole: t == reflect.TypeFor[Config]()}
 	parsed, err := parser.ParseBytes(raw, 0)

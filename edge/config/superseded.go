@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// superseded returns a note for each key of the file that a variable of the environment sets, too: the file's value has no effect. A flag is
-// typed for one run and needs no note.
+// superseded returns a note for each key of the file that a variable of the environment overrides.
+// A flag is for one run, and needs no note.
 func (c *Config) superseded() (notes []string) {
 	if c.origins == nil {
 		return nil

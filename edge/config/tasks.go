@@ -20,7 +20,7 @@ func defaultTasks() Tasks {
 	return Tasks{After: 2 * time.Second, TTL: time.Hour, Lifetime: mcp.DefaultTaskLifetime, Running: 1024}
 }
 
-// maxTaskTTL bounds how long finished tasks are kept.
+// maxTaskTTL bounds the time for which finished tasks are kept.
 const maxTaskTTL = 7 * 24 * time.Hour
 
 func (t *Tasks) validate() []error {

@@ -12,7 +12,7 @@ import (
 
 // NeededScope is a scope that a setting requires of callers.
 type NeededScope struct {
-	// Setting is the key that requires Scope. Effect describes the consequence if no caller has it.
+	// Setting is the key that requires Scope. Effect is the consequence if no caller has the scope.
 	Setting, Scope, Effect string
 	// Exact means that a scope which includes it does not suffice.
 	Exact bool
@@ -161,7 +161,8 @@ func (c *Config) unobtainableClaims() (notes []string) {
 	return notes
 }
 
-// noIssuer returns why no caller has a value of an expression, or an empty string if callers may have one.
+// noIssuer returns the reason for which no caller has a value of an expression, or an empty text if
+// callers may have one.
 func (c *Config) noIssuer(from string) string {
 	switch {
 	case c.Auth == nil:

@@ -59,8 +59,8 @@ func (b *Bytes) Set(s string) error {
 // UnmarshalText lets YAML read a size.
 func (b *Bytes) UnmarshalText(text []byte) error { return b.Set(string(text)) }
 
-// ParseDuration is time.ParseDuration with days before the rest, 1d12h, and an error that says what
-// to write.
+// ParseDuration is time.ParseDuration with optional days first, as in 1d12h, and an error with
+// advice.
 func ParseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if n, err := strconv.ParseUint(days, 10, 16); found && err == nil { // 16 bits of days are less than the longest duration
