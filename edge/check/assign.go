@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxListed bounds how many tools, or fields of a form, an error names.
+// maxListed bounds the tools, or fields of a form, that an error names.
 const maxListed = 20
 
 // tool is a tool that a backend lists.
@@ -63,8 +63,8 @@ func (t *Trial) listedBy(subjects []*subject) (out []tool) {
 	return out
 }
 
-// named returns the tools that clients call by a name, which may be an alias, or, if there are none,
-// those that backends list under it.
+// named returns the tools that clients call by a name, which may be an alias. If there are none, it
+// returns those that backends list with the name.
 func named(tools []tool, name string) (out []tool) {
 	for _, is := range []func(tool) bool{
 		func(t tool) bool { return t.shown == name || slices.Contains(t.aliases, name) },

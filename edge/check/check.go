@@ -1,5 +1,5 @@
-// Package check tests a backend against the contract: it calls every RPC of mcpedge.v1 and reports
-// what the backend serves and what breaks the contract.
+// Package check tests a backend against the contract. It calls every RPC of mcpedge.v1, and reports
+// the served objects and the violations of the contract.
 package check
 
 import (
@@ -16,11 +16,11 @@ type timing struct {
 	// reach bounds the attempts to connect, and each call unless the backend's own timeout is
 	// shorter.
 	reach time.Duration
-	// again is how long failed attempts to connect are repeated.
+	// again is the time for which failed attempts to connect are repeated.
 	again time.Duration
 	// learn bounds the time to read a target that an adapter must learn.
 	learn time.Duration
-	// settle is how long a feed may take to begin.
+	// settle bounds the time in which a feed must begin.
 	settle time.Duration
 	// brief is the first deadline of calls that are abandoned on purpose.
 	brief time.Duration
@@ -35,10 +35,10 @@ func Run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer) err
 	return All(ctx, []backend.Config{cfg}, trial, w)
 }
 
-// All connects to backends, calls every RPC of the contract, and writes to w what they serve and
-// what breaks the contract: lines that begin with ok, breaks or note. It calls only tools that are
-// marked read-only and need no arguments, and the tools of trial, with the answers of trial. It
-// declines other questions.
+// All connects to backends, calls every RPC of the contract, and writes to w the served objects and
+// the violations of the contract: lines that begin with ok, breaks or note. It calls only tools
+// that are marked read-only and need no arguments, and the tools of trial, with the answers of
+// trial. It declines other questions.
 //
 // Up to atOnce backends are checked concurrently, and reported in the order of cfgs.
 //

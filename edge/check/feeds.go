@@ -21,7 +21,7 @@ type receive func() (started bool, err error)
 // opener opens a feed.
 type opener func(context.Context) (receive, error)
 
-// watchedFor is how long a feed must stay open by itself.
+// watchedFor is the time for which a feed must stay open without a reason to end.
 const watchedFor = 150 * time.Millisecond
 
 // feedOf names the change feed of a kind, and how to open it.
@@ -124,8 +124,8 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 	return rpc + ": begins with started and stays open"
 }
 
-// abandonFeeds opens many feeds at the same time and cancels them, and checks that lists are
-// answered meanwhile and afterwards.
+// abandonFeeds opens many feeds concurrently and cancels them. It checks that lists are served
+// during that time and afterwards.
 func (p *prober) abandonFeeds(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
 	p.try(func() string {

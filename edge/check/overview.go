@@ -10,8 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// overview reports what a backend serves, and what is invalid in it. places reports each place
-// where a schema violates a rule of a model interface.
+// overview reports the objects of a backend, and the invalid ones. places reports each place where
+// a schema violates a rule of a model interface.
 func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) {
 	if s.Described == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")

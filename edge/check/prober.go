@@ -16,8 +16,8 @@ const (
 	unknownName = "mcpedge-check-no-such-thing"
 	// maxTried bounds the pages of a list that are requested, and the entries that are tried.
 	maxTried = 25
-	// abandoned is how many streams are opened concurrently and cancelled, to check that the
-	// backend ends them.
+	// abandoned is the number of streams that are opened concurrently and cancelled, to check that
+	// the backend ends them.
 	abandoned = 40
 	// pageBytes is the default message limit of gRPC receivers.
 	pageBytes = 4 << 20

@@ -5,20 +5,22 @@ import (
 	"strings"
 )
 
-// needsMore is why a tool is not called of which the check knows no arguments.
+// needsMore is the reason for which a tool with unknown arguments is not called.
 const needsMore = "since it needs arguments"
 
 // maxNamed bounds the tools that one line about several names.
 const maxNamed = 5
 
-// skippedTools are the tools of a backend that are not called, by the reason, in the order of the first of each.
+// skippedTools groups the tools of a backend that are not called by their reasons, in the order of
+// each reason's first tool.
 type skippedTools struct {
 	findings *findings
 	reasons  []string
 	tools    map[string][]skippedTool
 }
 
-// skippedTool is a tool by its own name, and by the one of --call. An empty one means that it cannot be called.
+// skippedTool is a tool that is not called. name is its own name, shown its name for --call. An
+// empty shown means that it cannot be called.
 type skippedTool struct{ name, shown string }
 
 func (s *skippedTools) add(name, shown, why string) {
@@ -31,7 +33,8 @@ func (s *skippedTools) add(name, shown, why string) {
 	s.tools[why] = append(s.tools[why], skippedTool{name, shown})
 }
 
-// report writes a line for each reason, with the number of the tools and the first of them if there are several.
+// report writes a line for each reason, with the number of the tools, and the first ones if there
+// are several.
 func (s *skippedTools) report() {
 	for _, why := range s.reasons {
 		tools := s.tools[why]

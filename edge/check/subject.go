@@ -83,7 +83,7 @@ func (s *subject) undescribed(err error) {
 	s.err = fmt.Errorf("backend %q: %s: %w", s.cfg.Name, what, err)
 }
 
-// overview reports what the backend serves, and stores the calls to try. trial may be nil.
+// overview reports the objects of the backend, and stores the calls to try. trial may be nil.
 func (s *subject) overview(trial *Trial, calls map[string][]string) {
 	s.calls, s.work, s.backend = calls, s.timing.reach, s.b.Timeout()
 	if trial != nil && trial.Timeout > 0 {

@@ -264,8 +264,8 @@ func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, argum
 	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
 }
 
-// abandonCalls begins calls with a common deadline, waits for the deadline, and returns how many it
-// could begin.
+// abandonCalls begins calls with a common deadline and waits for the deadline. begun is the number
+// of calls that it could begin.
 func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Curated is what the catalog in the settings changes of a tool.
+// Curated describes the changes of a tool by the settings' catalog.
 type Curated struct {
 	// Name is the name by which clients see it, without a prefix. Empty means the backend's name after
 	// its prefix.
@@ -23,13 +23,14 @@ type Curated struct {
 	Aliases []string
 	// Hidden means that clients do not see it.
 	Hidden bool
-	// Unsafe means that the catalog does not let it pass as read-only, whatever the backend says.
+	// Unsafe means that the catalog marks the tool as not read-only, even if the backend marks it as
+	// read-only.
 	Unsafe bool
 	// Sent returns the arguments that the backend receives for those of the caller. nil changes none.
 	Sent func(arguments string) (string, error)
 }
 
-// curated returns what the catalog changes of a tool of a backend.
+// curated returns the changes of a backend's tool by the catalog.
 func (t *Trial) curated(backend string, x *pb.Tool) Curated {
 	if t == nil || t.Curate == nil {
 		return Curated{}
@@ -37,12 +38,12 @@ func (t *Trial) curated(backend string, x *pb.Tool) Curated {
 	return t.Curate(backend, x)
 }
 
-// Trial has inputs for calls that All does not make by itself. nil has none.
+// Trial has inputs for calls that All does not make without them. nil has none.
 type Trial struct {
-	// Calls has the tools to call, by the name or an alias that clients use or else the backend's own, each
-	// with the arguments of every call as JSON objects.
+	// Calls maps the tools to call to the arguments of each call, as JSON objects. A tool is named
+	// by the name or an alias that clients use, or else by the backend's own name.
 	Calls map[string][]string
-	// Curate returns what the catalog changes of a backend's tool. nil changes nothing.
+	// Curate returns the changes of a backend's tool by the catalog. nil changes nothing.
 	Curate func(backend string, t *pb.Tool) Curated
 	// Answers has answers in JSON by the key of the question: for a form an object with its fields,
 	// or a result of elicitation with its action; for sampling a string; for roots an array of

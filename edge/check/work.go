@@ -89,7 +89,7 @@ func drain[M workMessage, R any](ctx context.Context, f *findings, what string, 
 	}
 }
 
-// expiring is how long before a deadline a service may consider it passed.
+// expiring is the time before a deadline in which a service may already consider it passed.
 const expiring = 100 * time.Millisecond
 
 // status reports a status that ended work. ctx has the deadline of the round.

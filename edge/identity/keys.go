@@ -48,7 +48,8 @@ type Keys struct {
 
 // ring is the set of keys in use. It is immutable.
 type ring struct {
-	// keys are those of the file. The first one signs from the time from on; until then signs does.
+	// keys are the keys of the file. The first one signs from the time from on; until then the key
+	// signs does.
 	keys  []key
 	signs key
 	from  time.Time

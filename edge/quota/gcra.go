@@ -2,10 +2,10 @@ package quota
 
 import "time"
 
-// spend takes up to want calls of a budget. full is when the budget is full again, the theoretical
-// arrival time of GCRA. A time in the past, such as the zero time, means that it is full now. spend
-// returns how many calls it took, the new time, and, if it took none, the wait until one is
-// available.
+// spend takes up to want calls of a budget. full is the time at which the budget is full again, the
+// theoretical arrival time of GCRA. A time in the past, such as the zero time, means that it is
+// full now. spend returns the number of calls that it took, the new time, and, if it took none, the
+// wait until one is available.
 //
 // The script of the Redis store implements the same.
 func (b Budget) spend(now, full time.Time, want int) (granted int, _ time.Time, wait time.Duration) {
@@ -35,7 +35,7 @@ func (b Budget) within(now, full time.Time) time.Time {
 	return full
 }
 
-// whole is how long an empty budget takes to be full again.
+// whole is the time after which an empty budget is full again.
 func (b Budget) whole() time.Duration { return b.Interval * time.Duration(b.Burst) }
 
 // share is the budget of one of n replicas.

@@ -9,14 +9,14 @@ import (
 const (
 	// leasePart is the divisor for the size of a lease: a twentieth of the burst.
 	leasePart = 20
-	// takeTimeout bounds how long a call waits for the store.
+	// takeTimeout bounds the wait of a call for the store.
 	takeTimeout = 250 * time.Millisecond
-	// askAgain bounds how long a refusal by the store is cached: another replica may have returned
-	// calls meanwhile.
+	// askAgain bounds the time for which a refusal by the store is cached, because another replica
+	// may have returned calls.
 	askAgain = time.Second
 )
 
-// size is how many calls of a budget are leased at a time.
+// size is the number of calls of a budget that are leased at a time.
 func (b Budget) size() int { return max(1, b.Burst/leasePart) }
 
 // lease holds the calls that this replica has leased from the budget of one key.
@@ -27,8 +27,8 @@ type lease struct {
 	mu sync.Mutex
 	// left counts the leased calls that are unused. used counts those used since the last sweep.
 	left, used int
-	// ready is when a call will be available. Calls before asked, which is no later, are refused
-	// without a request to the store.
+	// ready is the time at which a call will be available. Calls before asked, which is no later,
+	// are refused without a request to the store.
 	ready, asked time.Time
 	// taking is closed when the Take in flight has ended. It is nil if none is in flight.
 	taking chan struct{}
@@ -86,7 +86,7 @@ func (l *lease) spend(ctx context.Context, x *Limiter) (wait time.Duration, ok b
 	}
 }
 
-// take leases calls from the store, of which the caller uses the first ones. The caller has set
+// take leases calls from the store. The caller uses the first uses of them, and must have set
 // taking.
 func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wait time.Duration, err error) {
 	// The cancellation of the first caller must not fail the others that wait for the same Take.
@@ -116,8 +116,9 @@ func (l *lease) take(ctx context.Context, x *Limiter, uses int) (granted int, wa
 	return granted, wait, err
 }
 
-// sweep returns how many calls to return to the store: all except as many as were used since the
-// last sweep. ended reports whether the lease holds neither calls nor a cached refusal.
+// sweep returns the number of calls to return to the store: all except as many as were used since
+// the last sweep, or all if all is true. ended is true if the lease has neither calls nor a cached
+// refusal.
 func (l *lease) sweep(now time.Time, all bool) (back int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -215,15 +215,15 @@ func (x *Limiter) Refusals(fn func(rule string, n int64)) {
 	}
 }
 
-// Unshared returns how many calls were decided by this replica's share of a budget so far.
+// Unshared returns the number of calls that this replica has decided by its share of a budget.
 func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
 
 // sweepEvery is the interval at which unused calls are returned. A call unused for two sweeps is
 // returned within a second.
 const sweepEvery = 500 * time.Millisecond
 
-// settled is how long after a failure of the store a lower number of replicas is not believed: the
-// others may not have found the store again.
+// settled is the time after a failure of the store for which a lower number of replicas is ignored:
+// the others may not have reached the store again.
 const settled = 5 * time.Second
 
 // Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all

@@ -90,7 +90,7 @@ type Adapter struct {
 	// losses.
 	fresh  bool
 	losses int
-	// attempt is the running attempt to learn the methods; nil if there is none.
+	// attempt is the running attempt to learn the methods. nil means that there is none.
 	attempt *attempt
 	// due reports that learning is scheduled.
 	due bool

@@ -80,7 +80,7 @@ type asker struct {
 	waiting, open []question
 	// asked are all files and symbols that were requested.
 	asked map[string]bool
-	// files is how many requests for files wait or are open.
+	// files is the number of requests for files that wait or are open.
 	files int
 	// window bounds len(open); received is the size of all answers, in bytes.
 	window, received int
@@ -157,8 +157,8 @@ func (a *asker) close() error {
 	return a.stream.CloseSend()
 }
 
-// all requests the files of the services, their imports, and the files of types that are used but
-// in none of these.
+// all requests the files of the services, their imports, and the files of types that the former use
+// but do not contain.
 func (a *asker) all() error {
 	for _, name := range a.catalog.services {
 		a.symbol(protoreflect.FullName(name), func(why error) {

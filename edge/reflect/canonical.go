@@ -54,7 +54,7 @@ func sameForAll(types types, text []byte, md protoreflect.MessageDescriptor) err
 // maxAny bounds the nesting of google.protobuf.Any.
 const maxAny = 8
 
-// canon rewrites one JSON text token by token. It copies the text of what it does not rewrite.
+// canon rewrites a JSON text token by token. It copies unchanged tokens.
 type canon struct {
 	types types
 	raw   []byte

@@ -64,7 +64,8 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 	return m, nil
 }
 
-// CheckDescriptorSet returns how many tools the descriptor set of the options makes, or why it cannot be used. It asks no service.
+// CheckDescriptorSet returns the number of tools that the descriptor set of the options makes. The
+// error means that it cannot be used. It does not connect to a service.
 func CheckDescriptorSet(ctx context.Context, opts Options) (tools int, err error) {
 	m, err := learn(ctx, nil, &opts, nil, nil, nil)
 	if err != nil {

@@ -26,9 +26,9 @@ const (
 	// firstPoll is the pause before the first query of an operation; it grows by half each time, up
 	// to lastPoll.
 	firstPoll, lastPoll = 500 * time.Millisecond, 5 * time.Second
-	// maxPollFailures is how many consecutive queries of an operation may fail.
+	// maxPollFailures is the number of consecutive queries of an operation that may fail.
 	maxPollFailures = 10
-	// cancelUnderway is how long a round waits for an operation's name after its cancellation.
+	// cancelUnderway is the time for which a cancelled round waits for an operation's name.
 	cancelUnderway = 250 * time.Millisecond
 	// cancelTimeout bounds the cancellation of an operation after its caller has left.
 	cancelTimeout = 5 * time.Second
@@ -247,8 +247,8 @@ func (c *call) askAgain(f *followed) error {
 	}}})
 }
 
-// reportMetadata sends an operation's metadata as progress if it has changed. Before the task exists no
-// client receives the progress, so it is sent again later.
+// reportMetadata sends an operation's metadata as progress if it has changed. Until the task exists
+// no client receives the progress, so it is sent again later.
 func (c *call) reportMetadata(f *followed, op *operation) error {
 	text := c.metadata(op)
 	digest := fnv.New64a()
@@ -262,8 +262,8 @@ func (c *call) reportMetadata(f *followed, op *operation) error {
 	return nil
 }
 
-// metadata returns that of an operation as JSON; empty if there is none, or its type is not
-// described.
+// metadata returns the metadata of an operation as JSON. It is empty if there is none, or if its
+// type is not described.
 func (c *call) metadata(op *operation) []byte {
 	m := c.open(op.metadata)
 	if m == nil {
@@ -277,7 +277,7 @@ func (c *call) metadata(op *operation) []byte {
 	return b.Bytes()
 }
 
-// open decodes the message in an Any. It returns nil if there is none, or its type is not
+// open decodes the message in an Any. It returns nil for a nil Any, and for a type that is not
 // described.
 func (c *call) open(a *anypb.Any) proto.Message {
 	if a == nil {

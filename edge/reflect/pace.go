@@ -8,8 +8,8 @@ import "time"
 const (
 	// leastTaken is the least time that learning is assumed to take.
 	leastTaken = 100 * time.Millisecond
-	// freeChanges is the number of changes before the pause begins to grow, mostDoublings how often
-	// it doubles.
+	// freeChanges is the number of changes before the pause begins to grow, mostDoublings the number
+	// of times that it doubles.
 	freeChanges   = 2
 	mostDoublings = 6
 	maxPause      = 5 * time.Minute

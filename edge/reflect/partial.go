@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
 )
 
-// maxLeftOut bounds how many removed fields are named.
+// maxLeftOut bounds the number of removed fields that are named.
 const maxLeftOut = 10
 
 // partial removes fields from a message that JSON cannot represent, such as a Timestamp of the year

@@ -63,7 +63,7 @@ func (a *Adapter) ListTools(ctx context.Context, req *pb.ListToolsRequest, _ ...
 	return res, nil
 }
 
-// WatchTools reports every new model, also after the service was away.
+// WatchTools reports every new model, including after the service was away.
 func (a *Adapter) WatchTools(ctx context.Context, _ *pb.WatchToolsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.WatchToolsResponse], error) {
 	return open[pb.WatchToolsRequest, pb.WatchToolsResponse](ctx, a, func(e *events) error {
 		m, changed := a.current()

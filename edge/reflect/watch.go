@@ -56,8 +56,8 @@ func (a *Adapter) refresh() {
 	}
 }
 
-// reloadMin is the least delay of learning after a reason to suspect a change, of which there may
-// be many.
+// reloadMin is the minimum delay between a reason to suspect a change and learning. There may be
+// many such reasons.
 const reloadMin = time.Second
 
 // relearn schedules learning. Further calls until it begins have no effect.

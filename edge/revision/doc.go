@@ -1,4 +1,4 @@
-// Package revision is the one place that knows the published revisions of the Model Context
-// Protocol. A version string becomes Rules: plain flags that say what the revision can carry and
-// how it says what went wrong. Everybody else reads flags and never compares versions.
+// Package revision is the only place that knows the published revisions of the Model Context
+// Protocol. A version string selects Rules: flags that describe the features and the error format
+// of the revision. Other packages read flags and never compare versions.
 package revision

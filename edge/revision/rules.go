@@ -2,8 +2,8 @@ package revision
 
 import "github.com/mcpedge/mcpedge/edge/mcp"
 
-// Rules is what one revision can carry. Values are shared and read-only. The flags are named after
-// what is possible, so that the zero value is the poorest revision.
+// Rules describes the features of one revision. Values are shared and read-only. The zero value has
+// no optional feature.
 type Rules struct {
 	// Version is the revision's date on the wire.
 	Version string
@@ -21,7 +21,7 @@ type Rules struct {
 	// response, with a retry hint.
 	Priming bool
 
-	// What a message may hold.
+	// Features of messages.
 
 	// Audio content blocks.
 	Audio bool
@@ -60,7 +60,7 @@ type Rules struct {
 	// revisions have the extension.
 	Tasks bool
 
-	// What every result holds.
+	// Features of every result.
 
 	// ResultType: resultType, and serverInfo in the result's _meta.
 	ResultType bool
@@ -110,7 +110,7 @@ func Stateless() *Rules { return newestStateless }
 // date, not before the first stateless revision.
 func Modern(version string) bool { return isDate(version) && version >= firstStateless }
 
-// Since returns the version of the oldest revision that has a feature; empty if none has.
+// Since returns the version of the oldest revision with a feature. It is empty if there is none.
 func Since(has func(*Rules) bool) string {
 	for _, r := range all {
 		if has(r) {

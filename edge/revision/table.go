@@ -2,7 +2,7 @@ package revision
 
 import "github.com/mcpedge/mcpedge/edge/mcp"
 
-// The published revisions. Each row states what it has; what is absent it lacks.
+// The published revisions. Each row lists the features of the revision.
 var (
 	r20241105 = &Rules{
 		Version: "2024-11-05",

@@ -19,7 +19,7 @@ type Conn struct {
 	mu sync.Mutex
 	// read and write are the last deadlines set. Zero means none.
 	read, write time.Time
-	// begun is whether its server has reported a state: a request, or the wait for one. LimitReads
+	// begun is true once the server has reported a state: a request, or the wait for one. LimitReads
 	// does not apply if exempt.
 	begun, exempt, detached, closed bool
 	// closers are called when the connection is closed.

@@ -1,3 +1,3 @@
-// Package accept bounds what a server accepts: the number of connections, in total and of one
-// address, and the time to read from or write to one. It is independent of what is served.
+// Package accept bounds the number of connections, in total and for one address, and the times to
+// read from and write to one. It does not depend on the protocol.
 package accept

@@ -14,14 +14,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// FilesOptions configure how many files a Files reserves for the rest of the process. The zero
-// value reserves none.
+// FilesOptions configure the number of files that a Files reserves for the rest of the process. The
+// zero value reserves none.
 type FilesOptions struct {
-	// Limit is how many files the process may have open. 0 means unknown.
+	// Limit is the maximum number of open files of the process. 0 means unknown.
 	Limit int
-	// Reserve is how many of them connections of this listener may not use.
+	// Reserve is the number of files that connections of this listener may not use.
 	Reserve int
-	// Refusal is sent on a connection that would use one of them.
+	// Refusal is sent on a connection that would use a reserved file.
 	Refusal []byte
 	// Telemetry counts the refusals. It may be nil.
 	Telemetry *telemetry.Telemetry

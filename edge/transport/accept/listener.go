@@ -25,7 +25,7 @@ type Options struct {
 	Trusted func(netip.Addr) bool
 	// WriteTimeout bounds a write without a deadline. 0 means no bound.
 	WriteTimeout time.Duration
-	// Refusal makes what is sent before a refused connection is closed. nil sends nothing.
+	// Refusal returns the bytes to send before a refused connection is closed. nil sends nothing.
 	Refusal func(message string) []byte
 	// Secure wraps a refused connection, for example with TLS, for sending Refusal. Its handshake
 	// is bounded by the time to read the refusal. nil does not wrap it.
@@ -158,8 +158,8 @@ func (l *Listener) Open() int {
 	return len(l.open)
 }
 
-// LimitReads bounds to d how long a connection's server waits for the rest of a request, from now
-// on or from when it begins to wait. 0 removes the bound.
+// LimitReads bounds to d the time for which a connection's server waits for the rest of a request,
+// from now on or from the beginning of the wait. 0 removes the bound.
 func (l *Listener) LimitReads(d time.Duration) {
 	l.readLimit.Store(int64(d))
 	l.mu.Lock()

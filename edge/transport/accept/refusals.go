@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// minRefusals and maxRefusals bound, depending on Options.Max, how many refused connections are
-	// sent the reason at a time; the others are closed at once.
+	// minRefusals and maxRefusals bound, depending on Options.Max, the number of refused connections
+	// that are sent the reason at a time. Others are closed at once.
 	minRefusals, maxRefusals = 4, 64
-	// linger is how long a client has to read the refusal and to close the connection: bytes of the
-	// client that stay unread would destroy the response in transit.
+	// linger is the time in which a client must read the refusal and close the connection: unread
+	// bytes of the client would destroy the response in transit.
 	linger = time.Second
 )
 

@@ -27,7 +27,7 @@ type Relay interface {
 	Receive(func(message []byte) (answer []byte))
 }
 
-// relayWait bounds how long a POST waits for the replica with its connection.
+// relayWait bounds the wait of a POST for the replica with its connection.
 const relayWait = 5 * time.Second
 
 // relayed is a POST that is forwarded to another replica.

@@ -51,9 +51,9 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 	return h
 }
 
-// Stream serves the GET of a connection to a set; empty means the root. Mount it at StreamPath, and for
-// a set below it at the set's name. The authenticator decides, by the path, whether the caller may use
-// the set.
+// Stream serves the GET of a connection to a set. Empty means the root. Mount it at StreamPath, and
+// for a set below it at the set's name. The authenticator decides by the path whether the caller
+// may use the set.
 func (h *Handler) Stream(w http.ResponseWriter, r *http.Request, set string) {
 	principal, ok := h.guard.Admit(w, r, allowedStream)
 	if !ok {
@@ -173,7 +173,8 @@ func prefix(h http.Header) string {
 	return p
 }
 
-// Expired returns how many connections have ended with their caller's credentials.
+// Expired returns the number of connections that have ended because their caller's credentials
+// expired.
 func (h *Handler) Expired() int64 { return h.expired.Load() }
 
 // Drain ends the transport: it refuses new connections, closes each open one once none of its

@@ -22,7 +22,7 @@ type outgoing struct {
 	// denied is the HTTP form of a refusal that asks for other credentials. nil uses the refusal's
 	// kind.
 	denied *web.Denial
-	// accepted is whether Accept answers the POST with 202 and waits until it was sent.
+	// accepted is true if Accept answers the POST with 202 and waits until that was sent.
 	accepted bool
 	// postDone is closed when the POST was answered.
 	postDone chan struct{}

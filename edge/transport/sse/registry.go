@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// verdict is whether something may begin.
+// verdict says whether something may begin.
 type verdict uint8
 
 const (

@@ -75,7 +75,7 @@ func (g *Guard) unreadable(err error) string {
 	return "the body is malformed: " + Quoted(err.Error()) + ": send it with a Content-Length, or in the chunks of RFC 9112, section 7.1"
 }
 
-// contentType returns what is wrong with the type of a POST's body; empty if it is valid.
+// contentType returns the fault of the type of a POST's body. It is empty if the type is valid.
 func contentType(h http.Header) string {
 	if ct := h.Get("Content-Type"); ct != TypeJSON {
 		// Some clients send the type twice, in one field.

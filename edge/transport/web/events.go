@@ -138,8 +138,8 @@ type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	guard   *Guard
-	// broken is whether a write failed. The passed deadline stays set, so that further writes of
-	// the server fail at once.
+	// broken is true if a write failed. The passed deadline stays set, so that further writes of the
+	// server fail at once.
 	broken bool
 }
 

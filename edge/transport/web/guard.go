@@ -192,7 +192,8 @@ func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// Starting answers a request that arrives before the server serves any, because its state cannot be reached.
+// Starting responds to a request that arrives before the server can serve, because its state cannot
+// be reached.
 func Starting(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", TypeJSON)
 	w.Header().Set("Connection", "close")

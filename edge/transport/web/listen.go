@@ -27,7 +27,7 @@ type Listener struct {
 	unlink func() bool
 	// returned is closed when the handler may return; nil while the server owns the stream.
 	returned chan struct{}
-	// body is the stream whose connection was taken from the server; nil if none was.
+	// body is the stream whose connection was taken from the server. nil means that none was.
 	body     *detached
 	panicked any // with its stack
 	log      *log.Logger
@@ -123,17 +123,17 @@ func (l *Listener) Events() (*Events, error) {
 type detached struct {
 	conn    net.Conn
 	timeout time.Duration
-	// broken is whether a write has failed; ended, whether writing has ended.
+	// broken is true if a write has failed, ended if writing has ended.
 	broken, ended bool
 	// watched is closed when watch has returned; nil once that is known.
 	watched chan struct{}
-	// unread is a buffer for what the client sends, which is ignored.
+	// unread is a buffer for data of the client, which is ignored.
 	unread [16]byte
 }
 
-// linger is how long a client has to close its side of a connection whose response has ended. If
-// the edge closed it with unread bytes of the client, TCP would reset it, and the end of the
-// response might be lost.
+// linger is the time in which a client must close its side of a connection whose response has
+// ended. If the edge closed the connection with unread bytes of the client, TCP would reset it, and
+// the end of the response might be lost.
 const linger = time.Second
 
 // chunk is the head of a chunk, with room for its size (RFC 9112, section 7.1).
@@ -215,8 +215,8 @@ func (s *detached) stopWatch() {
 	}
 }
 
-// gone returns when the client has left, or the read deadline has passed. What the client sends is
-// a request that this connection does not serve, as the response's head says.
+// gone returns when the client has left, or the read deadline has passed. Data of the client would
+// be a request that this connection does not serve, as the response's head says.
 func (s *detached) gone() error {
 	for {
 		if _, err := s.conn.Read(s.unread[:]); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Memory charged whatever a request holds: for the goroutine, the buffers of the connection, a
+// Memory that is charged for every request: for the goroutine, the buffers of the connection, a
 // small body and a small response.
 const (
 	// RequestBytes is charged for a POST. It includes a body of at most smallBody bytes.
@@ -36,12 +36,12 @@ func (g *Guard) Overloaded(w http.ResponseWriter, err error) {
 	g.Refuse(w, http.StatusServiceUnavailable, err.Error())
 }
 
-// atOnce is how much memory is allocated for an announced length before its bytes have arrived.
+// atOnce is the memory that is allocated for an announced length before its bytes have arrived.
 const atOnce = 64 << 10
 
-// read reads a body of n bytes, or to its end if n is negative, into memory of at most about twice
-// what has arrived. What it takes beyond a small body is charged to mem first; a *budget.Full means
-// that there is no more.
+// read reads a body of n bytes, or to its end if n is negative. It allocates at most about twice
+// the bytes that have arrived. It charges memory beyond a small body to mem first; a *budget.Full
+// means that there is no more.
 func read(r io.Reader, n int64, mem *budget.Reservation) ([]byte, error) {
 	most := n
 	if n < 0 {
@@ -80,7 +80,7 @@ func read(r io.Reader, n int64, mem *budget.Reservation) ([]byte, error) {
 	}
 }
 
-// charge charges what a buffer takes beyond the charge of every request, and returns it.
+// charge charges the memory of a buffer beyond the charge of every request, and returns it.
 func charge(mem *budget.Reservation, room int64) (int64, error) {
 	if room <= smallBody {
 		return 0, nil

@@ -77,7 +77,7 @@ func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (n
 	return proxy
 }
 
-// cutLast splits a list before its last entry. more is whether there are others.
+// cutLast splits a list before its last entry. more is true if there are other entries.
 func cutLast(list string) (rest, entry string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true

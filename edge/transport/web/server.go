@@ -45,10 +45,10 @@ type ServerOptions struct {
 const (
 	// headerTimeout bounds the reading of a request's header, unless ReadTimeout is shorter.
 	headerTimeout = 10 * time.Second
-	// idleTimeout is how long a connection is kept without a request.
+	// idleTimeout is the time for which a connection is kept without a request.
 	idleTimeout = 2 * time.Minute
-	// pingAfter is how long an HTTP/2 connection may be silent before a PING is sent, and
-	// pingTimeout how long its answer may take.
+	// pingAfter is the time for which an HTTP/2 connection may be silent before a PING is sent.
+	// pingTimeout bounds the wait for its response.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
 	// shutdownAgain is the interval at which connections are notified of a shutdown.
