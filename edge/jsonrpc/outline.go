@@ -18,7 +18,7 @@ const maxPlaces = 14
 // nothing, for which its methods scan the text.
 type Outline struct {
 	places [maxPlaces]place
-	n      int
+	n      uint8
 	state  outlineState
 }
 
@@ -27,15 +27,16 @@ type outlineState uint8
 const (
 	notOutlined outlineState = iota
 	outlined
-	// overfull: the params have more members than an outline has room for.
+	// overfull: the params have more members, or a longer name of one, than an outline has room for.
 	overfull
 )
 
 // place is where a member stands, from the first byte of the params.
 type place struct {
-	keyFrom, keyTo, from, to int32
-	escaped                  bool
-	inMeta                   bool
+	key, from, to int32
+	keyLen        uint16
+	escaped       bool
+	inMeta        bool
 }
 
 // outline passes the object at pos, the params of a message, and notes its members in o.
@@ -61,7 +62,11 @@ func (s *scanner) members(o *Outline, start int, inMeta bool, value func() bool)
 		return false
 	}
 	for more := s.firstKey(); more; more = s.nextKey() {
-		p := place{keyFrom: int32(s.keyFrom - start), keyTo: int32(s.keyTo - start), escaped: s.keyEscaped, from: int32(s.pos - start), inMeta: inMeta} // #nosec G115 -- the text is no longer than MaxInt32
+		keyLen := s.keyTo - s.keyFrom
+		if keyLen > math.MaxUint16 {
+			o.state = overfull
+		}
+		p := place{key: int32(s.keyFrom - start), keyLen: uint16(keyLen), escaped: s.keyEscaped, from: int32(s.pos - start), inMeta: inMeta} // #nosec G115 -- the text is no longer than MaxInt32, and an overfull outline is not read
 		if !value() {
 			return false
 		}
@@ -102,7 +107,7 @@ func (o *Outline) each(params []byte, inMeta bool, fn func(key []byte, value jso
 		if p.inMeta != inMeta {
 			continue
 		}
-		key := params[p.keyFrom:p.keyTo]
+		key := params[p.key : p.key+int32(p.keyLen)]
 		if p.escaped {
 			key = unescape(nil, key)
 		}
