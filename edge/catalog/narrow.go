@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
@@ -56,7 +57,7 @@ type viewOptions struct {
 func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n := &View{
 		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, locked: v.locked, sets: v.sets, disabled: v.disabled, refused: v.refused, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
-		whole: v, set: set,
+		whole: v, set: set, inSet: make(map[*policy.Target]*policy.Target),
 	}
 	if set.Title != "" && c.server != nil {
 		n.server = c.server(set.Title)
@@ -68,6 +69,12 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n.Tools = s.tools(c.report)
 	s.reform(n.Tools, c.report, c.work)
 	n.Prompts = s.prompts()
+	for _, e := range n.Tools.List.Entries {
+		n.inSet[&n.Tools.ByName[e.key].Target] = &e.target
+	}
+	for _, e := range n.Prompts.List.Entries {
+		n.inSet[&n.Prompts.byName[e.key].target] = &e.target
+	}
 	n.members = s.resourceMembers(n.Tools)
 	n.Resources = s.resources(n.members)
 	n.Features = s.features(n, c.report)

@@ -22,9 +22,6 @@ type Target struct {
 	// name is the one that the request has, shown the one that errors have.
 	name, shown string
 
-	// inSet is Policy with the name of the request's set.
-	inSet policy.Target
-
 	// Access decides about the object, of the same generation of settings as the rest of the target.
 	// nil allows everything.
 	Access Visibility
@@ -57,11 +54,19 @@ type Target struct {
 func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
 	err := c.resolve(ctx, rules, call, t)
 	if t.Policy != nil && call.Set != "" {
-		t.inSet = *t.Policy
-		t.inSet.Set = call.Set
-		t.Policy = &t.inSet
+		t.Policy = t.view.policyIn(call.Set, t.Policy)
 	}
 	return err
+}
+
+// policyIn returns a policy target with the name of the view's set.
+func (v *View) policyIn(set string, of *policy.Target) *policy.Target {
+	if known := v.inSet[of]; known != nil {
+		return known
+	}
+	own := *of
+	own.Set = set
+	return &own
 }
 
 func (c *Catalog) resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
@@ -60,6 +61,8 @@ type View struct {
 	// whole view.
 	whole *View
 	set   *overlay.Set
+	// inSet has the policy targets of set's entries by those of the tools and prompts that they show.
+	inSet map[*policy.Target]*policy.Target
 	// listed is what tools/list shows of a set with some of the edge's own tools. nil means Tools.List.
 	listed *list
 	// search is what searches of the set need. nil for a view without search.

@@ -66,15 +66,15 @@ func (r *round) endUnapproved(ctx context.Context) error {
 // approve makes the call wait for the approvals that the round requires and the call does not have.
 // It returns nil, nil if the call may continue.
 func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
-	if r.approved = nil; len(r.duties.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
+	if len(r.duties.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
 		return nil, nil
 	}
 	if bytes.Equal(r.before.Call, r.digest(args)) {
-		r.approved = slices.Clone(r.before.Approved)
+		r.hold(r.holds.Has, slices.Clone(r.before.Approved))
 		r.takeGrants()
 	}
 	missing := slices.DeleteFunc(slices.Clone(r.duties.approvals), func(o policy.Obligation) bool {
-		return slices.ContainsFunc(r.approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
+		return slices.ContainsFunc(r.holds.Approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
 	})
 	if len(missing) == 0 {
 		return nil, r.stillValid(ctx)
@@ -91,7 +91,7 @@ func (r *round) takeGrants() {
 	}
 	for _, a := range r.before.Awaits {
 		if slices.ContainsFunc(v.Granted, func(d []byte) bool { return bytes.Equal(d, a.Digest) }) {
-			r.approved = append(r.approved, approved{Name: a.Name, Digest: a.Digest, By: v.By})
+			r.hold(r.holds.Has, append(r.holds.Approved, approved{Name: a.Name, Digest: a.Digest, By: v.By}))
 			r.observeApprovals(telemetry.ApprovalGranted, []string{a.Name})
 		}
 	}
@@ -125,7 +125,7 @@ func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, 
 		r.observeApprovals(telemetry.ApprovalDenied, names)
 		return nil, r.allowed.Unapproved(ctx, r.call, names[0], refused)
 	}
-	next := consent{Call: r.digest(args), Approved: r.approved, Rounds: r.before.Rounds + 1}
+	next := consent{Call: r.digest(args), Approved: r.holds.Approved, Rounds: r.before.Rounds + 1}
 	for i := range missing {
 		next.Awaits = append(next.Awaits, agreed{Name: missing[i].Name, Digest: missing[i].Digest[:]})
 	}

@@ -74,7 +74,8 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 		return nil, nil
 	case answered:
 		if bytes.Equal(r.before.Call, r.digest(args)) { // If not, no confirmation is required.
-			r.confirmed, r.has = true, r.before.Has
+			r.confirmed = true
+			r.hold(r.before.Has, r.holds.Approved)
 		}
 		return nil, nil
 	}
@@ -92,18 +93,19 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 // recall returns the obligations that the user still has to confirm: the others are remembered for
 // the caller. It sets what the round has once these are confirmed.
 func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
-	r.has = make([]agreed, len(r.duties.confirmations))
+	has := make([]agreed, len(r.duties.confirmations))
+	r.hold(has, r.holds.Approved)
 	for i := range r.duties.confirmations {
 		o := &r.duties.confirmations[i]
-		r.has[i] = agreed{Name: o.Name, Digest: o.Digest[:]}
+		has[i] = agreed{Name: o.Name, Digest: o.Digest[:]}
 		if o.Remember > 0 && !r.call.Principal.Anonymous() {
 			known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(o))
 			if err != nil {
 				return nil, unspent(err)
 			}
-			r.has[i].Remembered = known
+			has[i].Remembered = known
 		}
-		if !r.has[i].Remembered {
+		if !has[i].Remembered {
 			missing = append(missing, *o)
 		}
 	}
@@ -130,7 +132,7 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 	if err != nil {
 		return nil, err
 	}
-	asked := consent{Call: r.digest(args), Has: r.has, Asked: true, Approved: r.approved, Rounds: r.before.Rounds + 1}
+	asked := consent{Call: r.digest(args), Has: r.holds.Has, Asked: true, Approved: r.holds.Approved, Rounds: r.before.Rounds + 1}
 	r.issue(&asked)
 	if !asked.keep(r.call.Responses) {
 		return nil, r.allowed.Refuse(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+

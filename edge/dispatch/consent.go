@@ -241,20 +241,26 @@ func (r *round) consider(args json.RawMessage) {
 	switch {
 	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.covers(r.duties.confirmations):
 	case r.before.confirmed():
-		r.consent, r.confirmed, r.has = notRequired, true, r.before.Has
+		r.consent, r.confirmed = notRequired, true
+		r.hold(r.before.Has, r.holds.Approved)
 	case r.usable() && r.answer != nil:
 		r.consent = answered
 	}
+}
+
+// hold makes confirmations and approvals those that the round has.
+func (r *round) hold(has []agreed, approvals []approved) {
+	r.holds = &consent{Has: has, Approved: approvals}
 }
 
 // after returns the consent of the next round, whose state is held by the client if isSent is true.
 func (r *round) after(isSent bool) *consent {
 	next := &consent{Rounds: r.before.Rounds}
 	args, err := r.arguments()
-	if !r.confirmed && len(r.approved) == 0 || err != nil {
+	if !r.confirmed && len(r.holds.Approved) == 0 || err != nil {
 		return next
 	}
-	if next.Call, next.Has, next.Approved = r.digest(args), r.has, r.approved; isSent {
+	if next.Call, next.Has, next.Approved = r.digest(args), r.holds.Has, r.holds.Approved; isSent {
 		r.issue(next)
 	}
 	return next

@@ -74,12 +74,12 @@ func (r *round) recordAllowed(ctx context.Context) error {
 // allow records that the call is allowed, with its confirmations and approvals.
 func (r *round) allow(ctx context.Context) error {
 	var had access.Had
-	for _, a := range r.approved {
+	for _, a := range r.holds.Approved {
 		had.Approved = append(had.Approved, mcp.Approved{Name: a.Name, By: a.By})
 	}
-	for i := range r.has {
-		c := mcp.Confirmed{Name: r.has[i].Name, How: mcp.ConfirmedByAnswer}
-		if r.has[i].Remembered {
+	for i := range r.holds.Has {
+		c := mcp.Confirmed{Name: r.holds.Has[i].Name, How: mcp.ConfirmedByAnswer}
+		if r.holds.Has[i].Remembered {
 			c.How = mcp.ConfirmedBefore
 			if r.consent != notRequired { // Otherwise an earlier round was counted.
 				r.d.opts.Telemetry.Confirmation(c.Name, telemetry.ConfirmationRemembered)

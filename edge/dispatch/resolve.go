@@ -162,6 +162,7 @@ func (r *round) given() policy.Arguments {
 // take makes a resolved round that of a call with the same params.
 func (r *round) take(call *mcp.Call) {
 	r.call, r.misfits, r.before = withOwnState(call)
+	r.holds = &noConsent
 	switch { // The only question was that of the edge.
 	case r.before.Awaits != nil:
 		r.answer = r.answerTo(mcp.ApprovalKey)

@@ -44,17 +44,14 @@ type round struct {
 	duties *duties
 	before *consent
 	answer *mcp.InputResponse
-	// has are the confirmations that the round has once confirmed is true.
-	has []agreed
-	// approved are the approvals that the round has.
-	approved []approved
+	// holds has in Has the confirmations that the round has once confirmed is true, and in Approved the approvals that it has. It is
+	// replaced by hold, not changed.
+	holds *consent
 	// consent is the state of the round's confirmations. confirmed is true once it has all that it
 	// requires. answerUsed is true once the round has used the answer to the previous round's
 	// question.
 	consent               required
 	confirmed, answerUsed bool
-	// proven is true once key, value, pairs and deadline are set.
-	proven bool
 	// effects is true if running the round twice may have further effects.
 	effects bool
 	// hasProgress is true once progress is set.
@@ -68,10 +65,8 @@ type round struct {
 	// unread is why the backend would reject the arguments; nil if no reason is known.
 	unread error
 
-	// key and value are the metadata that proves the caller's identity to the backend. An empty key
-	// means that there is no proof. pairs are the other metadata with properties of the caller.
-	key, value string
-	pairs      []string
+	// proof is set with deadline, by prove.
+	proof *proof
 	// deadline is when the backend's timeout ends.
 	deadline time.Time
 
@@ -92,6 +87,17 @@ type round struct {
 	most   int64
 	permit *budget.Permit
 }
+
+// proof is the metadata about the caller that a backend gets.
+type proof struct {
+	// key and value prove the caller's identity to the backend. An empty key means that there is no proof.
+	key, value string
+	// pairs are the other metadata with properties of the caller.
+	pairs []string
+}
+
+// noProof is the proof of a backend that requires none. It is shared, and not changed.
+var noProof proof
 
 // server returns the edge's own description for the round's set.
 func (r *round) server() *translate.Server { return r.d.catalog.Server(&r.named) }
@@ -146,14 +152,18 @@ func (r *round) due(b *backend.Backend) time.Time {
 
 // prove gets the metadata that proves the caller to the backend, and the other metadata with
 // properties of the caller. It fails if either is not available.
-func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
-	if r.pairs, err = b.CallerPairs(&r.call.Principal); err != nil {
+func (r *round) prove(ctx context.Context, b *backend.Backend) error {
+	pairs, err := b.CallerPairs(&r.call.Principal)
+	if err != nil {
 		return err
 	}
-	if r.key, r.value, err = b.Prove(ctx, &r.call.Principal, r.call.ID); err != nil {
+	key, value, err := b.Prove(ctx, &r.call.Principal, r.call.ID)
+	if err != nil {
 		return r.unproven(b, err)
 	}
-	r.proven = true
+	if r.proof = &noProof; key != "" || len(pairs) > 0 {
+		r.proof = &proof{key, value, pairs}
+	}
 	return nil
 }
 
@@ -161,11 +171,11 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 // of the called object. end cancels what still runs. enter fails if the caller's identity cannot be
 // proved to the backend, or if the caller lacks a property that the backend requires.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
-	if !r.proven {
+	if r.proof == nil {
 		r.deadline = r.due(b)
 	}
 	ctx, cancel := context.WithDeadline(ctx, r.deadline)
-	if !r.proven {
+	if r.proof == nil {
 		if err := r.prove(ctx, b); err != nil {
 			cancel()
 			return nil, nil, err
@@ -178,8 +188,8 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())
-	pairs := appendHeaders(r.pairs, b.Headers(), r.call.HTTP.Header)
-	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, pairs), cancel, nil
+	pairs := appendHeaders(r.proof.pairs, b.Headers(), r.call.HTTP.Header)
+	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.proof.key, r.proof.value, pairs), cancel, nil
 }
 
 // unproven returns the error for a caller whose identity cannot be proved to a backend. If the call
@@ -208,7 +218,7 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 
 // status converts the error of a failed RPC.
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
-	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
+	r.owner.Proved(ctx, &r.call.Principal, r.proof.value, err)
 	e := translate.Status(err, r.owner.Name(), r.owner.MaxMessageBytes())
 	cancelled := e.Kind == mcp.KindCancelled && ctx.Err() == nil // by the backend, not by the client
 	dropped := cancelled && translate.Dropped(err)
