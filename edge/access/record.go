@@ -41,7 +41,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend string, mo
 		r.Who.Session, r.Trace, r.Would = a.Session, a.Trace, a.Would()
 	}
 	arguments := audit.CallArguments{Effective: call.Params.Arguments}
-	if call.Params.Added != nil && arguments.Effective != nil {
+	if call.Params.Added() != nil && arguments.Effective != nil {
 		if arguments.Sent = call.Params.Sent.Arguments; arguments.Sent == nil {
 			arguments.Sent = json.RawMessage("{}")
 		}

@@ -55,7 +55,8 @@ func (r *round) curate(arguments []overlay.Argument, bound bool, canonical func(
 		return &mcp.Error{Kind: mcp.KindForbidden, Message: "the call cannot continue: what it may do has changed since it began; start the call again",
 			Reason: "a pinned argument has another value than in the first round"}
 	case !bound:
-		r.call.Params.Arguments, r.call.Params.Added = out, c.added()
+		r.call.Params.Arguments = out
+		r.call.Params.SetAdded(c.added())
 		r.call.Backend = r.named.Backend.Name()
 	}
 	return nil

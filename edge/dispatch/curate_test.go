@@ -242,7 +242,7 @@ func TestDefaultOfNullInLaterRounds(t *testing.T) {
 	}
 	later := request(t, mcp.MethodToolsCall, params)
 	later.Backend, later.Principal, later.Round = "one", callerOf(`"acme"`), 2
-	later.Params.Continue(first.Params.Target, first.Params.Added)
+	later.Params.Continue(first.Params.Target, first.Params.Added())
 	reply, err := d.Call(t.Context(), rules(t, modern), later, nil)
 	if err != nil || !strings.Contains(string(reply.Result), `\"limit\":20`) {
 		t.Errorf("%s, %v", reply.Result, err)

@@ -221,7 +221,7 @@ func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
 			return nil, errors.New("it changes, adds or removes an argument that the edge pins")
 		}
 	}
-	call.Params.Added = stillAdded(call.Params.Added, pins, was, now)
+	call.Params.SetAdded(stillAdded(call.Params.Added(), pins, was, now))
 	return other.call, nil
 }
 

@@ -112,7 +112,7 @@ func TestPinsInAuditModeChangeNothing(t *testing.T) {
 				if err == nil {
 					reached++
 				}
-				out = append(out, fmt.Sprint(target.Backend, target.Repeatable, string(call.Params.Arguments), string(call.Params.Added), call.Backend, string(reply.Result), err))
+				out = append(out, fmt.Sprint(target.Backend, target.Repeatable, string(call.Params.Arguments), string(call.Params.Added()), call.Backend, string(reply.Result), err))
 			}
 			return out
 		}

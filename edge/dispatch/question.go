@@ -21,7 +21,7 @@ const maxQuoted = 200
 // characters that cannot be printed.
 func (r *round) question(place redact.Place, obligations []policy.Obligation, args json.RawMessage) string {
 	masks := r.masks(place)
-	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added)) // the client does not know the added arguments
+	shown := masks.Arguments(withoutAdded(args, r.call.Params.Added())) // the client does not know the added arguments
 	args = masks.Arguments(args)
 	var b strings.Builder
 	var tool excerpt

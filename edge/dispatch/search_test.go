@@ -580,7 +580,7 @@ func TestPinsThroughCallTool(t *testing.T) {
 	direct.Principal, wrapped.Principal = who, who
 	one, err := d.Resolve(t.Context(), rules(t, legacy), direct)
 	two, err2 := d.Resolve(t.Context(), rules(t, legacy), wrapped)
-	if err != nil || err2 != nil || string(wrapped.Params.Sent.Arguments) != `{"query":"x"}` || wrapped.Params.Added == nil {
+	if err != nil || err2 != nil || string(wrapped.Params.Sent.Arguments) != `{"query":"x"}` || wrapped.Params.Added() == nil {
 		t.Fatalf("%v, %v, sent %s", err, err2, wrapped.Params.Sent.Arguments)
 	}
 	alike(t, one, two, direct, wrapped)

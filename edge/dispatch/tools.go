@@ -94,7 +94,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 		return err
 	}
 	defer release()
-	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added))
+	return t.CheckParamHeaders(check.Headers, r.call.Header, withoutAdded(args, r.call.Params.Added()))
 }
 
 // validate checks arguments against the tool's schema, in one of the backend's places. It returns

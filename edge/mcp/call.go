@@ -18,10 +18,7 @@ type Call struct {
 	// lost.
 	Attempt int
 	// Round is 1 for the first round, and rises with each set of answers.
-	Round int
-	// Begun is true if dispatch ran an earlier round or attempt of the call, or an attempt of this
-	// round whose backend was busy. Without sessions that is unknown, and Begun is false.
-	Begun  bool
+	Round  int
 	Method Method
 	// Set is the name of the set in which the request was made, and which resolves its names. Empty means
 	// the root, which has everything.
@@ -45,6 +42,9 @@ type Call struct {
 	Client Client
 	// LogLevel is the lowest severity that the client wants from this call.
 	LogLevel LogLevel
+	// Begun is whether dispatch ran an earlier round or attempt of the call, or one of the same
+	// number whose backend was busy. Without sessions that is unknown and false.
+	Begun bool
 	// Backend is the configured name of the backend that ran the earlier rounds: State and
 	// Responses are only for it. Empty means no earlier round.
 	Backend string

@@ -17,16 +17,18 @@ type Params struct {
 	// Target is the name or URI of the target. For a tool or prompt in a call that is bound to a
 	// backend (Call.Backend), it is the canonical name. Otherwise it is the name that clients see.
 	Target string
-	// Arguments are the arguments that the backend reads. Ref is the reference of
-	// completion/complete, with the canonical name.
-	Arguments, Ref json.RawMessage
-	// Added is an object with the members of Arguments that the edge added. nil means that it added
-	// none.
-	Added json.RawMessage
+	// Arguments are those that the backend reads.
+	Arguments json.RawMessage
+	// edits has what the edge changes in few requests. nil means nothing. It is replaced, not changed, since copies share it.
+	edits *edits
 	// Wrapped is the client's own request if it made this one through a tool of the edge. Sent is as
 	// if the client had made this request directly. nil means that it did.
 	Wrapped *Wrapped
 }
+
+// edits are changes of params: the reference of completion/complete with the canonical name, nil if that is what was sent, and the added
+// members of arguments.
+type edits struct{ ref, added json.RawMessage }
 
 // Shown returns the name that the client used for Target. Empty means Target itself.
 func (p *Params) Shown() string {
@@ -46,15 +48,41 @@ func (p *Params) Raw() json.RawMessage {
 	if !bytes.Equal(p.Arguments, p.Sent.Arguments) {
 		raw = replaced(raw, "arguments", p.Arguments)
 	}
-	if !bytes.Equal(p.Ref, p.More().Ref) {
-		raw = replaced(raw, "ref", p.Ref)
+	if p.edits != nil && p.edits.ref != nil {
+		raw = replaced(raw, "ref", p.edits.ref)
 	}
 	return raw
 }
 
+// Ref returns the reference of completion/complete with the canonical name.
+func (p *Params) Ref() json.RawMessage {
+	if p.edits == nil || p.edits.ref == nil {
+		return p.More().Ref
+	}
+	return p.edits.ref
+}
+
+// Added returns the members of Arguments that the edge added, as an object. nil means that there are none, not even their object.
+func (p *Params) Added() json.RawMessage {
+	if p.edits == nil {
+		return nil
+	}
+	return p.edits.added
+}
+
+// SetAdded sets what Added returns.
+func (p *Params) SetAdded(added json.RawMessage) {
+	switch {
+	case p.edits != nil:
+		p.edits = &edits{ref: p.edits.ref, added: added}
+	case added != nil:
+		p.edits = &edits{added: added}
+	}
+}
+
 // RenameRef replaces the name of the prompt in Ref by the canonical one.
 func (p *Params) RenameRef(canonical string) {
-	p.Ref = replaced(p.Ref, "name", jsonrpc.AppendString(nil, canonical))
+	p.edits = &edits{ref: replaced(p.Ref(), "name", jsonrpc.AppendString(nil, canonical)), added: p.Added()}
 }
 
 // Continue applies the decisions of the first round to a later round, whose params the client sent
@@ -64,7 +92,7 @@ func (p *Params) Continue(canonical string, added json.RawMessage) {
 	if canonical != "" {
 		p.Target = canonical
 	}
-	if p.Added = added; added == nil {
+	if p.SetAdded(added); added == nil {
 		return
 	}
 	out := []byte{'{'}
@@ -87,7 +115,7 @@ func (p *Params) Resume(shown, via string, added json.RawMessage) {
 	if via != "" {
 		p.Wrapped = &Wrapped{Tool: via}
 	}
-	if p.Added = added; added == nil {
+	if p.SetAdded(added); added == nil {
 		return
 	}
 	p.Sent.Arguments = without(p.Arguments, namesOf(added)...)

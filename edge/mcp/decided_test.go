@@ -13,8 +13,8 @@ func TestResumedParams(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Resume("", "", nil)
-	if p.Shown() != "" || p.Added != nil || p.Wrapped != nil || string(p.Sent.Arguments) != `{"path":"a","tenant":"t"}` {
-		t.Errorf("without changes: %q, %s, %s", p.Shown(), p.Added, p.Sent.Arguments)
+	if p.Shown() != "" || p.Added() != nil || p.Wrapped != nil || string(p.Sent.Arguments) != `{"path":"a","tenant":"t"}` {
+		t.Errorf("without changes: %q, %s, %s", p.Shown(), p.Added(), p.Sent.Arguments)
 	}
 	p.Resume("erase", ToolCall, json.RawMessage(`{"tenant":"t"}`))
 	if p.Target != "wipe" || p.Shown() != "erase" || string(p.Sent.Arguments) != `{"path":"a"}` || p.Via() != ToolCall ||

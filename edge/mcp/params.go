@@ -94,9 +94,44 @@ type Meta struct {
 	Version       json.RawMessage // io.modelcontextprotocol/protocolVersion
 	ClientInfo    json.RawMessage // io.modelcontextprotocol/clientInfo
 	Capabilities  json.RawMessage // io.modelcontextprotocol/clientCapabilities
-	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
+	// more is nil if the request has none of its members.
+	more *MoreMeta
+}
+
+// MoreMeta has the members of `_meta` that a plain call does not send.
+type MoreMeta struct {
+	LogLevel json.RawMessage // io.modelcontextprotocol/logLevel
 	// The trace context of the client (W3C Trace Context and Baggage), unverified.
 	TraceParent, TraceState, Baggage json.RawMessage
+}
+
+// noMoreMeta is that of requests without them.
+var noMoreMeta MoreMeta
+
+// More returns the members that a plain call does not send, never nil. The caller does not change them.
+func (m *Meta) More() *MoreMeta {
+	if m.more == nil {
+		return &noMoreMeta
+	}
+	return m.more
+}
+
+// SetMore sets the members that a plain call does not send.
+func (m *Meta) SetMore(more MoreMeta) { m.more = &more }
+
+// member returns the place of the member of a name; nil if there is none.
+func (m *MoreMeta) member(name string) *json.RawMessage {
+	switch name {
+	case MetaLogLevel:
+		return &m.LogLevel
+	case MetaTraceParent:
+		return &m.TraceParent
+	case MetaTraceState:
+		return &m.TraceState
+	case MetaBaggage:
+		return &m.Baggage
+	}
+	return nil
 }
 
 // checkToken returns an error for an invalid progress token.
@@ -149,7 +184,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage, outline *jsonrpc.Outl
 		*p = Params{}
 		return Errorf(KindInvalidParams, "params: %v", err)
 	}
-	p.Target, p.Arguments, p.Ref = p.Sent.Target, p.Sent.Arguments, p.More().Ref
+	p.Target, p.Arguments = p.Sent.Target, p.Sent.Arguments
 	return nil
 }
 
@@ -203,6 +238,14 @@ func (p *Sent) dropNulls() {
 	}
 }
 
+// dropNulls makes null members absent.
+func (m *Meta) dropNulls() {
+	dropNulls(&m.ProgressToken, &m.Version, &m.ClientInfo, &m.Capabilities)
+	if n := m.more; n != nil {
+		dropNulls(&n.LogLevel, &n.TraceParent, &n.TraceState, &n.Baggage)
+	}
+}
+
 // parse parses a `_meta` in params with an outline.
 func (m *Meta) parse(raw, params json.RawMessage, outline *jsonrpc.Outline) error {
 	if m.Raw = raw; isNull(raw) {
@@ -223,19 +266,17 @@ func (m *Meta) parse(raw, params json.RawMessage, outline *jsonrpc.Outline) erro
 			return once(&m.ClientInfo, key, value)
 		case MetaCapabilities:
 			return once(&m.Capabilities, key, value)
-		case MetaLogLevel:
-			return once(&m.LogLevel, key, value)
-		case MetaTraceParent:
-			return once(&m.TraceParent, key, value)
-		case MetaTraceState:
-			return once(&m.TraceState, key, value)
-		case MetaBaggage:
-			return once(&m.Baggage, key, value)
 		}
-		return nil
+		if noMoreMeta.member(string(key)) == nil {
+			return nil
+		}
+		if m.more == nil {
+			m.more = new(MoreMeta)
+		}
+		return once(m.more.member(string(key)), key, value)
 	})
 	if hasNull {
-		dropNulls(&m.ProgressToken, &m.Version, &m.ClientInfo, &m.Capabilities, &m.LogLevel, &m.TraceParent, &m.TraceState, &m.Baggage)
+		m.dropNulls()
 	}
 	if err == nil {
 		err = checkToken(m.ProgressToken)

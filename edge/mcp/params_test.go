@@ -89,7 +89,10 @@ func TestNullIsAbsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Meta.Raw = nil; !reflect.DeepEqual(p.Meta, Meta{}) {
+	if more := *p.Meta.More(); !reflect.DeepEqual(more, MoreMeta{}) {
+		t.Errorf("null is there: %+v", more)
+	}
+	if p.Meta.Raw, p.Meta.more = nil, nil; !reflect.DeepEqual(p.Meta, Meta{}) {
 		t.Errorf("null is there: %+v", p.Meta)
 	}
 	for _, name := range members {
@@ -184,7 +187,7 @@ func TestParamsOfAnOutlineAreNotScanned(t *testing.T) {
 		t.Fatal("a scan reads the params without separators")
 	}
 	p, err := ParamsOf(msg)
-	if err != nil || p.Target != "find" || string(p.Arguments) != `{"a":1}` || string(p.Meta.ProgressToken) != "7" || string(p.Meta.LogLevel) != `"info"` {
+	if err != nil || p.Target != "find" || string(p.Arguments) != `{"a":1}` || string(p.Meta.ProgressToken) != "7" || string(p.Meta.More().LogLevel) != `"info"` {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -24,7 +24,7 @@ func TestUnwrap(t *testing.T) {
 	} {
 		c := parse(arguments)
 		p := &c.Params
-		if err := c.Unwrap(); err != nil || c.Method != MethodToolsCall || p.Via() != ToolCall || string(p.Raw()) != want || p.Shown() != "" || p.Added != nil {
+		if err := c.Unwrap(); err != nil || c.Method != MethodToolsCall || p.Via() != ToolCall || string(p.Raw()) != want || p.Shown() != "" || p.Added() != nil {
 			t.Errorf("%s: %s, %v; want %s", arguments, p.Raw(), err, want)
 		}
 		again, err := ParamsOf(jsonrpc.Message{Method: "tools/call", Params: p.Raw()})

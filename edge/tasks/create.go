@@ -139,7 +139,7 @@ func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	if x.origin, err = readOrigin(raw); err == nil {
 		began := medium.Record{Session: id}
 		began.Method, began.Principal, began.Backend = c.Method, c.Principal, c.Backend
-		began.Shown, began.Via, began.Added = c.Params.Shown(), c.Params.Via(), bytes.Clone(c.Params.Added)
+		began.Shown, began.Via, began.Added = c.Params.Shown(), c.Params.Via(), bytes.Clone(c.Params.Added())
 		first, err = x.origin.call(&began, x.session)
 	}
 	if err != nil {

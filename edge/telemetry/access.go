@@ -132,10 +132,10 @@ const (
 
 // targetOf returns the name in a request: its target, or the reference of a completion.
 func targetOf(p *mcp.Params) (name string) {
-	if p.HasTarget || p.Ref == nil {
+	if p.HasTarget || p.Ref() == nil {
 		return p.Target
 	}
-	_ = jsonrpc.Members(p.Ref, func(key string, value json.RawMessage) error {
+	_ = jsonrpc.Members(p.Ref(), func(key string, value json.RawMessage) error {
 		if key == "name" || key == "uri" {
 			name, _ = jsonrpc.Unquote(value)
 		}

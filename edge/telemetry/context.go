@@ -109,15 +109,16 @@ func nibble(c byte) byte {
 
 // metaParent returns the span context in a request's `_meta`.
 func metaParent(m *mcp.Meta) trace.SpanContext {
-	if m == nil || m.TraceParent == nil {
+	if m == nil || m.More().TraceParent == nil {
 		return trace.SpanContext{}
 	}
-	text, _ := jsonrpc.Unquote(m.TraceParent)
+	sent := m.More()
+	text, _ := jsonrpc.Unquote(sent.TraceParent)
 	sc := ParseParent(text)
-	if !sc.IsValid() || m.TraceState == nil {
+	if !sc.IsValid() || sent.TraceState == nil {
 		return sc
 	}
-	text, _ = jsonrpc.Unquote(m.TraceState)
+	text, _ = jsonrpc.Unquote(sent.TraceState)
 	if len(text) > maxTraceState {
 		return sc
 	}

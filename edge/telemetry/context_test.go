@@ -73,7 +73,9 @@ func TestMetadata(t *testing.T) {
 		"not ASCII":            {quote(someParent), quote("é"), quote("\x7f"), "traceparent " + someParent},
 		"too long":             {quote(someParent), quote(strings.Repeat("x", maxTraceState+1)), quote(strings.Repeat("x", maxBaggage+1)), "traceparent " + someParent},
 	} {
-		got := strings.Join((*Telemetry)(nil).AppendMetadata(nil, t.Context(), &mcp.Meta{TraceParent: c.parent, TraceState: c.state, Baggage: c.baggage}), " ")
+		var meta mcp.Meta
+		meta.SetMore(mcp.MoreMeta{TraceParent: c.parent, TraceState: c.state, Baggage: c.baggage})
+		got := strings.Join((*Telemetry)(nil).AppendMetadata(nil, t.Context(), &meta), " ")
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -16,23 +16,24 @@ import (
 // what the client sent, if it is well-formed and bounded. The client's baggage is always passed on.
 // A sampled call's own span replaces the first two in turn.
 func (t *Telemetry) AppendMetadata(dst []string, ctx context.Context, m *mcp.Meta) []string {
+	sent := m.More()
 	if t.Tracing() {
 		if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 			dst = append(dst, mcp.MetaTraceParent, FormatParent(sc))
 			if state := sc.TraceState(); state.Len() > 0 {
 				dst = append(dst, mcp.MetaTraceState, state.String())
 			}
-			return pass(dst, m.Baggage, mcp.MetaBaggage, maxBaggage)
+			return pass(dst, sent.Baggage, mcp.MetaBaggage, maxBaggage)
 		}
 	}
-	if m.TraceParent == nil && m.Baggage == nil {
+	if sent.TraceParent == nil && sent.Baggage == nil {
 		return dst
 	}
-	if text, _ := jsonrpc.Unquote(m.TraceParent); ParseParent(text).IsValid() {
+	if text, _ := jsonrpc.Unquote(sent.TraceParent); ParseParent(text).IsValid() {
 		dst = append(dst, mcp.MetaTraceParent, text)
-		dst = pass(dst, m.TraceState, mcp.MetaTraceState, maxTraceState)
+		dst = pass(dst, sent.TraceState, mcp.MetaTraceState, maxTraceState)
 	}
-	return pass(dst, m.Baggage, mcp.MetaBaggage, maxBaggage)
+	return pass(dst, sent.Baggage, mcp.MetaBaggage, maxBaggage)
 }
 
 func pass(dst []string, raw json.RawMessage, key string, most int) []string {

@@ -50,7 +50,8 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}, Sampler: sdktrace.NeverSample(),
 	})
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	meta := mcp.Meta{TraceParent: json.RawMessage(`"` + parent + `"`), TraceState: json.RawMessage(`"a=1"`)}
+	var meta mcp.Meta
+	meta.SetMore(mcp.MoreMeta{TraceParent: json.RawMessage(`"` + parent + `"`), TraceState: json.RawMessage(`"a=1"`)})
 	for name, m := range map[string]mcp.Meta{"of the client's trace": meta, "of none": {}} {
 		params := mcp.Params{Sent: mcp.Sent{Meta: m}}
 		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
@@ -58,7 +59,7 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 		if !sc.IsValid() || sc.IsSampled() || trace.SpanContextFromContext(ctx).SpanID() != sc.SpanID() || trace.SpanFromContext(ctx).IsRecording() {
 			t.Errorf("%s: %+v", name, sc)
 		}
-		if of := ParseParent(parent); m.TraceParent != nil && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
+		if of := ParseParent(parent); m.More().TraceParent != nil && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
 			t.Errorf("%s: %+v", name, sc)
 		}
 		sent := tel.AppendMetadata(nil, ctx, &params.Meta)
@@ -96,7 +97,7 @@ func TestParentsAreFollowed(t *testing.T) {
 		})
 		params := mcp.Params{}
 		if c.parent != "" {
-			params.Meta = mcp.Meta{TraceParent: json.RawMessage(`"` + c.parent + `"`), TraceState: json.RawMessage(`"a=1"`)}
+			params.Meta.SetMore(mcp.MoreMeta{TraceParent: json.RawMessage(`"` + c.parent + `"`), TraceState: json.RawMessage(`"a=1"`)})
 		}
 		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
 		sc := op.SpanContext()

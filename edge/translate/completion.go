@@ -26,7 +26,7 @@ type Completion struct {
 func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) {
 	var c Completion
 	p := &call.Params
-	kind, err := stringMember("params.ref", p.Ref, "type")
+	kind, err := stringMember("params.ref", p.Ref(), "type")
 	if err != nil {
 		return Completion{}, err
 	}
@@ -38,7 +38,7 @@ func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) 
 	default:
 		return Completion{}, mcp.Errorf(mcp.KindInvalidParams, "params.ref.type: %q is not known; send \"ref/prompt\" or \"ref/resource\"", kind)
 	}
-	if c.Target, err = stringMember("params.ref", p.Ref, member); err != nil {
+	if c.Target, err = stringMember("params.ref", p.Ref(), member); err != nil {
 		return Completion{}, err
 	}
 	if c.Argument, err = stringMember("params.argument", p.More().Argument, "name"); err != nil {

@@ -137,7 +137,7 @@ func (x *Rounds) Send(ctx context.Context, e *state.Entry) error {
 // Fill sets the fields of a new record that do not depend on the holder of the call.
 func (x *Rounds) Fill(r *medium.Record) {
 	r.Method, r.Via, r.Principal, r.Repeatable = x.First.Method, x.First.Params.Via(), x.First.Principal, x.Repeatable
-	r.Shown, r.Added = x.First.Params.Shown(), x.First.Params.Added
+	r.Shown, r.Added = x.First.Params.Shown(), x.First.Params.Added()
 	r.Backend = cmp.Or(x.Bound(), x.Served)
 }
 

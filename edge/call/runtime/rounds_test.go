@@ -136,8 +136,9 @@ func TestRoundsHoldMemory(t *testing.T) {
 // resolved.
 func TestRoundsFill(t *testing.T) {
 	x := roundsOf(t, mcp.Call{
-		Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}, Params: mcp.Params{Sent: mcp.Sent{Target: "shown"}, Target: "canonical", Added: []byte(`{}`)},
+		Method: mcp.MethodToolsCall, Principal: mcp.Principal{Subject: "alice"}, Params: mcp.Params{Sent: mcp.Sent{Target: "shown"}, Target: "canonical"},
 	})
+	x.First.Params.SetAdded([]byte(`{}`))
 	for _, one := range []struct {
 		do   func()
 		want string

@@ -72,7 +72,8 @@ func TestAnsweredCallIsResolvedAsSent(t *testing.T) {
 			if c.Backend == "" {
 				c.Params.Target, c.Backend = "ask", "fake"
 				c.Params.Wrapped = &mcp.Wrapped{Tool: mcp.ToolCall}
-				c.Params.Arguments, c.Params.Added = json.RawMessage(`{"n":1,"tenant":"t"}`), json.RawMessage(`{"tenant":"t"}`)
+				c.Params.Arguments = json.RawMessage(`{"n":1,"tenant":"t"}`)
+				c.Params.SetAdded(json.RawMessage(`{"tenant":"t"}`))
 			}
 		}
 		s := w.initialize(v1125)
@@ -82,7 +83,7 @@ func TestAnsweredCallIsResolvedAsSent(t *testing.T) {
 		}
 		resolved := 0
 		w.backend.onResolve = func(c *mcp.Call) {
-			if p := &c.Params; resolved == 0 && (p.Target != "ask" || p.Shown() != "question" || p.Via() != mcp.ToolCall || string(p.Added) != `{"tenant":"t"}` ||
+			if p := &c.Params; resolved == 0 && (p.Target != "ask" || p.Shown() != "question" || p.Via() != mcp.ToolCall || string(p.Added()) != `{"tenant":"t"}` ||
 				string(p.Sent.Arguments) != `{"n":1}` || string(p.Arguments) != `{"n":1,"tenant":"t"}` || c.Backend != "fake") {
 				t.Errorf("resolved as %+v", c.Params)
 			}

@@ -50,7 +50,7 @@ func (e *Era) ask(
 	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown() != "" {
 		state.Name = call.Params.Target
 	}
-	state.Added = call.Params.Added
+	state.Added = call.Params.Added()
 	return e.inputRequired(ctx, rules, call, *state, in)
 }
 
@@ -97,7 +97,7 @@ func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	if call.Client.Capabilities, err = mcp.ParseCapabilities(params.Meta.Capabilities); err != nil {
 		return sealed{}, missing(mcp.MetaCapabilities)
 	}
-	if raw := params.Meta.LogLevel; raw != nil {
+	if raw := params.Meta.More().LogLevel; raw != nil {
 		name, _ := jsonrpc.Unquote(raw)
 		level, ok := mcp.ParseLogLevel(name)
 		if !ok {
