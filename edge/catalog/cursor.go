@@ -98,3 +98,28 @@ func keyHash(key string) uint64 {
 	_, _ = h.Write([]byte(key))
 	return h.Sum64()
 }
+
+// after returns the index of the first entry after a cursor. It returns false if the cursor's
+// backend is not configured.
+func (l *list) after(c cursor) (int, bool) {
+	s, ok := l.spans[c.owner]
+	if !ok {
+		return 0, false
+	}
+	at := min(s.from+c.pos, s.to)
+	if at < s.to && l.Entries[at].hash == c.hash {
+		return at + 1, true
+	}
+	for i := s.from; i < s.to; i++ {
+		if l.Entries[i].hash == c.hash {
+			return i + 1, true
+		}
+	}
+	return at, true
+}
+
+// cursorAt returns the cursor after an entry, for callers with an entitlement.
+func (l *list) cursorAt(i int, entitlement uint64) cursor {
+	e := l.Entries[i]
+	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -262,58 +261,6 @@ func (out *rendering) add(whole *rendering, numbers []int, first int) {
 		item.entry, item.end = first+i, end
 		out.items = append(out.items, item)
 	}
-}
-
-// after returns the index of the first entry after a cursor. It returns false if the cursor's
-// backend is not configured.
-func (l *list) after(c cursor) (int, bool) {
-	s, ok := l.spans[c.owner]
-	if !ok {
-		return 0, false
-	}
-	at := min(s.from+c.pos, s.to)
-	if at < s.to && l.Entries[at].hash == c.hash {
-		return at + 1, true
-	}
-	for i := s.from; i < s.to; i++ {
-		if l.Entries[i].hash == c.hash {
-			return i + 1, true
-		}
-	}
-	return at, true
-}
-
-// cursorAt returns the cursor after an entry, for callers with an entitlement.
-func (l *list) cursorAt(i int, entitlement uint64) cursor {
-	e := l.Entries[i]
-	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
-}
-
-// page returns as many entries from start on as fit, and the index of the last one, or -1 if the
-// list ends.
-func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
-	from, to := out.span(start, size, bytes)
-	if from == to {
-		return nil, -1
-	}
-	begin := out.items[from].end - (out.items[from].to - out.items[from].from)
-	body = out.joined(out.items[from:to], out.items[to-1].end-begin)
-	if to == len(out.items) {
-		return body, -1
-	}
-	return body, out.items[to-1].entry
-}
-
-// span returns the range [from, to) of the items of a page: see page. It is empty if there are no
-// entries from start on.
-func (out *rendering) span(start, size, bytes int) (from, to int) {
-	from = sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
-	if from == len(out.items) {
-		return from, from
-	}
-	begin := out.items[from].end - (out.items[from].to - out.items[from].from)
-	to = from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].end-begin > bytes })
-	return from, max(from+1, min(to, from+size))
 }
 
 // text returns the JSON of an item, which aliases the rendering.

@@ -7,6 +7,33 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
+// page returns as many entries from start on as fit, and the index of the last one, or -1 if the
+// list ends.
+func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
+	from, to := out.span(start, size, bytes)
+	if from == to {
+		return nil, -1
+	}
+	begin := out.items[from].end - (out.items[from].to - out.items[from].from)
+	body = out.joined(out.items[from:to], out.items[to-1].end-begin)
+	if to == len(out.items) {
+		return body, -1
+	}
+	return body, out.items[to-1].entry
+}
+
+// span returns the range [from, to) of the items of a page: see page. It is empty if there are no
+// entries from start on.
+func (out *rendering) span(start, size, bytes int) (from, to int) {
+	from = sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
+	if from == len(out.items) {
+		return from, from
+	}
+	begin := out.items[from].end - (out.items[from].to - out.items[from].from)
+	to = from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].end-begin > bytes })
+	return from, max(from+1, min(to, from+size))
+}
+
 // overflow describes the entries that the first page of a list omits.
 type overflow struct {
 	// entries counts the entries of the list, and first those on the first page.
