@@ -96,6 +96,9 @@ type Meta struct {
 	Capabilities  json.RawMessage // io.modelcontextprotocol/clientCapabilities
 	// more is nil if the request has none of its members.
 	more *MoreMeta
+	// IsPassedOn is whether Raw has members that backends get: others than the progress token and those of the specification's name space
+	// above.
+	IsPassedOn bool
 }
 
 // MoreMeta has the members of `_meta` that a plain call does not send.
@@ -267,6 +270,7 @@ func (m *Meta) parse(raw, params json.RawMessage, outline *jsonrpc.Outline) erro
 		case MetaCapabilities:
 			return once(&m.Capabilities, key, value)
 		}
+		m.IsPassedOn = m.IsPassedOn || string(key) != MetaLogLevel
 		if noMoreMeta.member(string(key)) == nil {
 			return nil
 		}

@@ -92,7 +92,7 @@ func TestNullIsAbsent(t *testing.T) {
 	if more := *p.Meta.More(); !reflect.DeepEqual(more, MoreMeta{}) {
 		t.Errorf("null is there: %+v", more)
 	}
-	if p.Meta.Raw, p.Meta.more = nil, nil; !reflect.DeepEqual(p.Meta, Meta{}) {
+	if p.Meta.Raw, p.Meta.more, p.Meta.IsPassedOn = nil, nil, false; !reflect.DeepEqual(p.Meta, Meta{}) {
 		t.Errorf("null is there: %+v", p.Meta)
 	}
 	for _, name := range members {

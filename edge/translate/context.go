@@ -46,7 +46,7 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	c.ClientCapabilities = b.fillCapabilities(&call.Client.Capabilities)
 	c.LogLevel = pb.LogLevel(call.LogLevel)
 	c.ProgressWanted = len(call.Params.Meta.ProgressToken) > 0
-	c.MetaJson = clientMeta(call.Params.Meta.Raw)
+	c.MetaJson = clientMeta(&call.Params.Meta)
 	c.Checkpoints = call.Method == mcp.MethodToolsCall
 	if call.Task != nil {
 		c.Task = &pb.TaskContext{Id: call.Task.ID}
@@ -179,23 +179,18 @@ func others(raw json.RawMessage, a, b string) string {
 
 // clientMeta returns the client's `_meta` without what the edge consumed. It is empty if nothing
 // remains.
-func clientMeta(raw json.RawMessage) string {
-	if len(raw) <= len("{}") {
+func clientMeta(meta *mcp.Meta) string {
+	if !meta.IsPassedOn {
 		return ""
 	}
-	var consumed, kept int
+	raw, consumed := meta.Raw, 0
 	_ = jsonrpc.Members(raw, func(key []byte, _ json.RawMessage) error {
 		if isConsumed(key) {
 			consumed++
-		} else {
-			kept++
 		}
 		return nil
 	})
-	switch {
-	case kept == 0:
-		return ""
-	case consumed == 0:
+	if consumed == 0 {
 		return string(raw)
 	}
 	return objectOf(appendMembers(make([]byte, 0, len(raw)), raw, isConsumed))
