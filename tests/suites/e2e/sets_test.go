@@ -95,13 +95,19 @@ func newStdio(t *testing.T, cfg config.Config, version string) *viaStdio {
 		}
 		<-e.Ended()
 	})
+	s.begin(version)
+	return s
+}
+
+// begin makes the client one of a revision.
+func (s *viaStdio) begin(version string) {
+	s.t.Helper()
 	if version == v2026 {
-		s.meta = (&stateless{t: t, capabilities: everything}).meta()
-		return s
+		s.meta = (&stateless{t: s.t, capabilities: everything}).meta()
+		return
 	}
 	s.ask("initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":`+clientInfo+`}`)
-	_, _ = fmt.Fprintln(e.In, envelope("", "notifications/initialized", ""))
-	return s
+	_, _ = fmt.Fprintln(s.edge.In, envelope("", "notifications/initialized", ""))
 }
 
 func (s *viaStdio) ask(method, params string) *reply {

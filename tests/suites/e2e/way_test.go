@@ -13,11 +13,13 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
+// mostOnTheWay bounds the packages that a call passes.
+const mostOnTheWay = 9
+
 // TestWayOfACall bounds how many packages a call passes on its way to gRPC, as its goroutine has them on the stack while the backend
 // serves it: what somebody reads who follows a request.
 func TestWayOfACall(t *testing.T) {
 	harness.OneProcess(t) // its stacks
-	const most = 9
 	var stacks atomic.Value
 	s := capability.New("way", "1.0.0")
 	capability.AddTool(s, "look", "Looks at the stacks of the process", func(context.Context, *capability.Call, struct{}) (string, error) {
@@ -32,8 +34,8 @@ func TestWayOfACall(t *testing.T) {
 	}
 	for version, call := range calls {
 		call()
-		if got := packagesOnTheWay(stacks.Load().(string)); len(got) == 0 || len(got) > most {
-			t.Errorf("a call of %s passes %d packages, at most %d are wanted: %s", version, len(got), most, strings.Join(got, ", "))
+		if got := packagesOnTheWay(stacks.Load().(string)); len(got) == 0 || len(got) > mostOnTheWay {
+			t.Errorf("a call of %s passes %d packages, at most %d are wanted: %s", version, len(got), mostOnTheWay, strings.Join(got, ", "))
 		} else {
 			t.Logf("%s: %s", version, strings.Join(got, ", "))
 		}
