@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -269,47 +268,3 @@ func drawWorld(r *rand.Rand) *world {
 
 // possibleArguments stand for all possible arguments: no expression distinguishes others.
 var possibleArguments = []map[string]any{{}, {"region": "eu"}, {"region": "us"}, {"region": "elsewhere"}}
-
-// A policy decides as a plain evaluator of its settings does, and lists what some arguments make usable.
-func TestAgainstReference(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
-	const each = 50
-	effects, listings := map[Effect]int{}, map[bool]int{}
-	for range *cases / each {
-		f := drawPolicy(r)
-		p, err := Compile(f.s)
-		if err != nil {
-			t.Fatalf("seed %d: %+v: %v", seed, f.s, err)
-		}
-		looks := slices.ContainsFunc(f.rules, func(d drawn) bool { return d.arguments })
-		for range each {
-			w := drawWorld(r)
-			want := f.decide(w)
-			effects[want]++
-			got, err := p.Decide(&w.who, &w.target, given(w.args))
-			if err != nil || got.Effect != want || got.Open {
-				t.Fatalf("seed %d: %+v\n%+v: %+v, %v, want %s", seed, f.s, w, got, err, want)
-			}
-			usable := false
-			for _, args := range possibleArguments {
-				e := f.decide(&world{w.who, w.target, args})
-				usable = usable || e == Allow || e == StepUp && f.s.Lists != Allowed
-			}
-			listed := p.Listed(&w.who, &w.target)
-			listings[listed]++
-			// A list may show what no arguments make usable only where rules look at arguments.
-			if listed != usable && !(listed && looks) {
-				t.Fatalf("seed %d: %+v\n%+v: listed %v, want %v", seed, f.s, w, listed, usable)
-			}
-		}
-	}
-	for _, e := range []Effect{Allow, Hide, Deny, StepUp} {
-		if effects[e] == 0 {
-			t.Errorf("none of the drawn decisions was %s", e)
-		}
-	}
-	if listings[true] == 0 || listings[false] == 0 {
-		t.Errorf("listed: %v", listings)
-	}
-}

@@ -2,90 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
-
-// drawRestriction returns rules and scopes of an owner of the backend crm. Its settings are those of a
-// policy with the hierarchy of the platform.
-func drawRestriction(r *rand.Rand, platform *reference) *reference {
-	f := drawPolicy(r)
-	f.s.Default, f.s.Hierarchy = Allow, platform.s.Hierarchy
-	for i := range f.s.Rules {
-		f.s.Rules[i].Then = pick(r, []Effect{Hide, Deny})
-	}
-	return f
-}
-
-// Restrictions take away from what the rules allow, on their backends alone, and never give anything.
-func TestRestrictionsAgainstReference(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 2))
-	const each = 50
-	effects := map[Effect]int{}
-	for range *cases / each / 4 {
-		f := drawPolicy(r)
-		own := drawRestriction(r, f)
-		s := f.s
-		s.Restrictions = []Restriction{{Owner: "crm", Backends: []string{"crm"}, Rules: own.s.Rules, Scopes: own.s.Scopes}}
-		alone, err := Compile(f.s)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		p, err := Compile(s)
-		if err != nil {
-			t.Fatalf("seed %d: %+v: %v", seed, s, err)
-		}
-		unscoped := &reference{s: own.s, rules: own.rules}
-		unscoped.s.Scopes = nil
-		decide := func(w *world) Effect {
-			effect := f.decide(w)
-			if effect == Deny || effect == Hide {
-				return effect
-			}
-			if refused := unscoped.decide(w); refused != Allow {
-				return refused
-			}
-			if own.decide(w) == StepUp {
-				return StepUp
-			}
-			return effect
-		}
-		looks := slices.ContainsFunc(append(f.rules, own.rules...), func(d drawn) bool { return d.arguments })
-		for range each {
-			w := drawWorld(r)
-			w.target.Backend = "other"
-			got, _ := p.Explain(&w.who, &w.target, given(w.args))
-			if was, _ := alone.Explain(&w.who, &w.target, given(w.args)); got.Effect != was.Effect || got.Rule != was.Rule || p.Listed(&w.who, &w.target) != alone.Listed(&w.who, &w.target) {
-				t.Fatalf("seed %d: %+v\n%+v: another backend: %+v, want %+v", seed, s, w, got, was)
-			}
-			w.target.Backend = "crm"
-			want := decide(w)
-			effects[want]++
-			got, err := p.Decide(&w.who, &w.target, given(w.args))
-			if err != nil || got.Effect != want || got.Open {
-				t.Fatalf("seed %d: %+v\n%+v: %+v, %v, want %s", seed, s, w, got, err, want)
-			}
-			usable := false
-			for _, args := range possibleArguments {
-				e := decide(&world{w.who, w.target, args})
-				usable = usable || e == Allow || e == StepUp && f.s.Lists != Allowed
-			}
-			if listed := p.Listed(&w.who, &w.target); listed != usable && !(listed && looks) {
-				t.Fatalf("seed %d: %+v\n%+v: listed %v, want %v", seed, s, w, listed, usable)
-			}
-		}
-	}
-	for _, e := range []Effect{Allow, Hide, Deny, StepUp} {
-		if effects[e] == 0 {
-			t.Errorf("none of the drawn decisions was %s", e)
-		}
-	}
-}
 
 // A decision names the rule of a restriction with its owner, and it is counted.
 func TestRestrictionIsNamed(t *testing.T) {

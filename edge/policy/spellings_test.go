@@ -2,12 +2,10 @@ package policy
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/internal/uris"
-	"github.com/mcpedge/mcpedge/internal/uris/uristest"
 )
 
 // A URI is refused that a backend could take for one that the caller may not read.
@@ -201,34 +199,6 @@ func TestVariablesOfSeveralTemplates(t *testing.T) {
 		}
 		if got := p.Listed(ann, target); got != (x.want == Allow) {
 			t.Errorf("%s: listed %v", name, got)
-		}
-	}
-}
-
-// Callers are decided on alike by every spelling that a backend decodes to the same, in the normal form that it gets, and what is
-// refused of the decoded form is refused by every spelling.
-func TestSpellingsAreDecidedAlike(t *testing.T) {
-	patterns := []string{"docs://public/**", "docs://secret/**", "docs://*/a b", "docs://**é**"}
-	r := rand.New(rand.NewPCG(37, 8))
-	for range 200 {
-		settings := Settings{Default: Allow, Scopes: []Scopes{{Resources: []string{patterns[r.IntN(len(patterns))]}, Need: []string{"admin"}}}}
-		p, err := Compile(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decoded := range []string{"docs://public/a b", "docs://secret/é", "docs://secret/../public/x", "docs://x/a b"} {
-			want := Effect("")
-			for range 20 {
-				uri := uristest.Respell(r, decoded)
-				d, err := p.Explain(&mcp.Principal{}, &Target{Kind: Resource, Name: uris.Normal(uri)}, noArguments)
-				if err != nil || want != "" && d.Effect != want {
-					t.Fatalf("%v: %s: %s, %v; other spellings: %s", settings.Scopes, uri, d.Effect, err, want)
-				}
-				want = d.Effect
-				if plain, _ := p.Explain(&mcp.Principal{}, &Target{Kind: Resource, Name: decoded}, noArguments); plain.Effect != want {
-					t.Fatalf("%v: %s: %s; decoded: %s", settings.Scopes, uri, want, plain.Effect)
-				}
-			}
 		}
 	}
 }
