@@ -9,18 +9,24 @@ import (
 // Patience is the timeout of every wait. The awaited event usually comes much sooner.
 const Patience = time.Minute
 
-// interval is the time between two evaluations of a condition.
-const interval = 2 * time.Millisecond
+// The time between two evaluations of a condition grows from shortest to longest, as evaluating one costs processor time: it is a request in
+// many tests. It stays below a tenth of the time waited so far.
+const (
+	shortest = 2 * time.Millisecond
+	longest  = 25 * time.Millisecond
+)
 
 // Until returns when condition holds, and fails the test after Patience. what describes the
 // condition. The condition is evaluated in the caller's goroutine. In a bubble of testing/synctest,
 // the bubble's clock applies.
 func Until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !condition(); time.Sleep(interval) {
-		if time.Now().After(end) {
+	for start := time.Now(); !condition(); {
+		waited := time.Since(start)
+		if waited > Patience {
 			t.Fatalf("not within %v: %s", Patience, what)
 		}
+		time.Sleep(min(max(shortest, waited/10), longest))
 	}
 }
 
