@@ -15,8 +15,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// settingsInterval is the interval at which the settings file is read. Its content is used, or
-// reported, after two equal readings, because it may still be being written.
+// settingsInterval is the interval at which the settings file is read, unless WithSettingsInterval sets another. Its content
+// is used, or reported, after two equal readings, because it may still be being written.
 const settingsInterval = time.Second
 
 // settingsFile is the watched file of settings. A file that cannot be used changes nothing.
@@ -26,6 +26,9 @@ type settingsFile struct {
 	stale atomic.Bool
 	// status is the state for operators; nil without a file.
 	status atomic.Pointer[admin.Settings]
+
+	// interval is the time between two readings.
+	interval time.Duration
 
 	// mu serializes changes of the generation, and guards the members below.
 	mu sync.Mutex
@@ -76,7 +79,7 @@ func (a *App) newSettings() {
 // watchSettings reads the settings file at intervals and on request, and puts its changes in force,
 // until ctx ends.
 func (a *App) watchSettings(ctx context.Context) {
-	t := time.NewTicker(settingsInterval)
+	t := time.NewTicker(a.settings.interval)
 	defer t.Stop()
 	for {
 		select {

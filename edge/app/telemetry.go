@@ -37,6 +37,12 @@ func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level =
 // WithRereads rereads the settings file whenever a value is received.
 func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.rereads = asked } }
 
+// WithSettingsInterval sets the interval at which the settings file is read, for files that are replaced as a whole. The default
+// is a second.
+func WithSettingsInterval(d time.Duration) Option {
+	return func(a *App) { a.settings.interval = d }
+}
+
 // DevStore returns the store of recent calls for developers, or nil if the settings do not enable
 // it. redaction replaces secrets in its texts.
 func DevStore(cfg config.Config, redaction *redact.Current) *dev.Store {

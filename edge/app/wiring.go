@@ -35,6 +35,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 func wire(cfg config.Config, log *slog.Logger, options []Option) (*App, error) {
 	a := &App{cfg: cfg, started: time.Now(), leaving: make(chan struct{}), endQuotas: func() {}}
 	a.leave = sync.OnceFunc(func() { close(a.leaving) })
+	a.settings.interval = settingsInterval
 	for _, o := range options {
 		o(a)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
+
+// settingsInterval is the interval at which edges read their settings file, which tests replace with Write.
+const settingsInterval = 100 * time.Millisecond
 
 // Config returns the default configuration on free loopback ports, with the given backends. The
 // timeouts for draining and for the backends' lists are await.Patience.
@@ -60,6 +64,7 @@ func Begin(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
 		t.Fatal(err)
 	}
 	e := &Edge{Log: &Log{}, served: make(chan string, 1), ended: make(chan struct{})}
+	options = append([]app.Option{app.WithSettingsInterval(settingsInterval)}, options...)
 	var err error
 	if e.app, err = app.New(cfg, slog.New(slog.NewTextHandler(e.Log, nil)), options...); err != nil {
 		t.Fatal(err)
@@ -142,6 +147,17 @@ func (e *Edge) End(t testing.TB) {
 	t.Helper()
 	e.stop()
 	e.AwaitEnd(t)
+}
+
+// Write replaces a file of settings as a whole, so that an edge that reads it at the same time has the text before or this one.
+func Write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name+"~", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+"~", name); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Stdio is an edge that serves one client over pipes in the test's process.

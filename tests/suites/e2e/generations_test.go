@@ -50,9 +50,7 @@ func (g *governed) write(settings string) {
 		admin, settings = "", strings.Replace(settings, "\nadmin: {", "\nadmin: {address: '127.0.0.1:0', ", 1)
 	}
 	base := fmt.Sprintf("%s%sshutdown: {grace: %s}\nadvanced: {start-wait: %s}\n", listen, admin, await.Patience, await.Patience)
-	if err := os.WriteFile(g.file, []byte(base+settings), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
+	harness.Write(g.t, g.file, base+settings)
 }
 
 // change writes other settings, and returns once they are in force.

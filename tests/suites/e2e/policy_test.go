@@ -311,9 +311,7 @@ func settingsFile(t *testing.T) (write func(settings string), set func(*config.C
 	name := filepath.Join(t.TempDir(), "edge.yaml")
 	write = func(settings string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Write(t, name, settings)
 	}
 	return write, func(c *config.Config) {
 		read, err := config.Load("serve", []string{"--config", name}, func(string) (string, bool) { return "", false }, os.Stderr)

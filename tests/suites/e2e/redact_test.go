@@ -350,9 +350,7 @@ func TestRedactReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	write := func(redact string) {
 		text := fmt.Sprintf("backends:\n- {name: fixture, target: %q}\n%s", service.Addr, redact)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Write(t, file, text)
 	}
 	write("redact:\n- {name: cards, pattern: card}\n")
 	cfg, err := config.Load("serve", []string{"--config", file, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, os.LookupEnv, io.Discard)

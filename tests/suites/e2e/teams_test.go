@@ -95,9 +95,7 @@ func (e *teamsEdge) put(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		e.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		e.t.Fatal(err)
-	}
+	harness.Write(e.t, path, text)
 }
 
 // owner returns the state of an owner as operators see it.
