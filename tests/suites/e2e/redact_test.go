@@ -154,9 +154,13 @@ func whole(r *reply) string {
 	}
 }
 
-// TestRedactSecrets: of 10,000 secrets in arguments, results, errors, resources, prompts, progress, log messages and questions none is in a
-// log, a span, a record of the audit or on the page for developers, and none reaches a client.
-func TestRedactSecrets(t *testing.T) {
+// TestRedactSecrets: of 1,000 secrets in arguments, results, errors, resources, prompts, progress, log messages and questions none is in a
+// log, a span, a record of the audit or on the page for developers, and none reaches a client. TestRedactSecretsMany has more.
+func TestRedactSecrets(t *testing.T) { redactSecrets(t, 10) }
+
+// redactSecrets sends batches of 100 secrets, an even number of batches.
+func redactSecrets(t *testing.T, batches int) {
+	t.Helper()
 	spans := collectSpans(t)
 	audited := filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newLeaky())), func(c *config.Config) {
@@ -167,7 +171,7 @@ func TestRedactSecrets(t *testing.T) {
 	old.request("logging/setLevel", `{"level":"debug"}`).result()
 	modern.logLevel, modern.progress = "debug", `"p"`
 	var all []leaks.Secret
-	for seed := range uint64(100) {
+	for seed := range uint64(batches) {
 		batch := drawn(seed)
 		all = append(all, batch...)
 		args, err := json.Marshal(leaked{textsOf(batch)})
@@ -201,7 +205,7 @@ func TestRedactSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	none(t, "the log", e.Log.String(), all)
-	for method, n := range map[string]int{"tools/call": 100, "prompts/get": 200, "resources/read": 100} {
+	for method, n := range map[string]int{"tools/call": batches, "prompts/get": 2 * batches, "resources/read": batches} {
 		lines := 0
 		for line := range strings.Lines(e.Log.String()) {
 			if strings.Contains(line, `msg=request method=`+method) && strings.Contains(line, "[REDACTED:") {

@@ -201,10 +201,13 @@ func (x *heldCall) end(t *testing.T, client *session, tasks tasker) {
 	}
 }
 
-// TestRedactTakeover: a replica is lost while it runs 100 calls and tasks with 10,000 secrets, and another replica takes them over. None of
+// TestRedactTakeover: a replica is lost while it runs 16 calls and tasks with 100 secrets each, and another replica takes them over. None of
 // the secrets is in the logs, the spans, the audits or the pages for developers of the two, and none reaches a client. Redis, which holds
-// arguments, states and answers under the state keys, has none either.
-func TestRedactTakeover(t *testing.T) {
+// arguments, states and answers under the state keys, has none either. TestRedactTakeoverMany has more calls.
+func TestRedactTakeover(t *testing.T) { redactTakeover(t, 16) }
+
+func redactTakeover(t *testing.T, count int) {
+	t.Helper()
 	spans, h := collectSpans(t), newHeldLeaky()
 	p := startPair(t, h.Server, func(c *config.Config) {
 		c.Telemetry.TraceContent, c.Admin.Dev, c.Redact = true, true, redactAll()
@@ -219,7 +222,7 @@ func TestRedactTakeover(t *testing.T) {
 	client := newSession(t, p.first.URL, vNov)
 	client.request("logging/setLevel", `{"level":"debug"}`).result()
 	here, there := modernTasker(t, p.first.URL), modernTasker(t, p.second.URL)
-	calls := make([]heldCall, 100)
+	calls := make([]heldCall, count)
 	var all []leaks.Secret
 	for i := range calls {
 		calls[i].seed = uint64(i)

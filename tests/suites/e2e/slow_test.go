@@ -19,9 +19,8 @@ import (
 )
 
 const (
-	deafClients = 40
-	eventSize   = 16 << 10
-	logBytes    = 256 << 10 // of one stream, in these tests
+	eventSize = 16 << 10
+	logBytes  = 256 << 10 // of one stream, in these tests
 	// queueBytes is what may wait for one call's log to be written (Bounds: the queue of a call).
 	queueBytes = 1 << 20
 	// connectionBytes is what one connection and one gRPC stream may hold on all sides of this process:
@@ -100,7 +99,10 @@ func floodParams(times int) string {
 
 // TestDeafStateless: where a client that stops reading holds back the backend, memory stays within the
 // buffers of its connection; after the write timeout its call is cancelled. Others go on all the while.
-func TestDeafStateless(t *testing.T) {
+func TestDeafStateless(t *testing.T) { deafStateless(t, 10) }
+
+func deafStateless(t *testing.T, deafClients int) {
+	t.Helper()
 	harness.OneProcess(t)
 	f, e := startFixture(t, tightBounds)
 	others := newStateless(t, e.URL)
@@ -124,15 +126,18 @@ func TestDeafStateless(t *testing.T) {
 			}
 		}
 	}
-	if bound := int64(deafClients * connectionBytes); most > bound {
+	if bound := int64(deafClients) * connectionBytes; most > bound {
 		t.Errorf("%d clients that do not read hold %d bytes, the bound is %d", deafClients, most, bound)
 	}
-	t.Logf("%d bytes of heap per client", most/deafClients)
+	t.Logf("%d bytes of heap per client", most/int64(deafClients))
 }
 
 // TestDeafSessions: with a session the backend is never held back: what nobody reads is kept up to the
 // log's bound, the oldest progress dropped first and the response kept, and can be read later.
-func TestDeafSessions(t *testing.T) {
+func TestDeafSessions(t *testing.T) { deafSessions(t, 10) }
+
+func deafSessions(t *testing.T, deafClients int) {
+	t.Helper()
 	harness.OneProcess(t)
 	f, e := startFixture(t, tightBounds)
 	s := newSession(t, e.URL, vNov)
@@ -155,13 +160,13 @@ func TestDeafSessions(t *testing.T) {
 			s.request("ping", "").want(200)
 		}
 	}
-	if bound := int64(deafClients * (logBytes + queueBytes + connectionBytes)); most > bound {
+	if bound := int64(deafClients) * (logBytes + queueBytes + connectionBytes); most > bound {
 		t.Errorf("while they run, %d clients that do not read hold %d bytes, the bound is %d", deafClients, most, bound)
 	}
 	held := int64(0)
 	await.Until(t, "what is kept is within the logs' bound", func() bool {
 		held = heap() - before
-		return held <= deafClients*(logBytes+logBytes/2)
+		return held <= int64(deafClients)*(logBytes+logBytes/2)
 	})
 	rest := s.get(id).want(200).events()
 	received := 0
@@ -172,5 +177,5 @@ func TestDeafSessions(t *testing.T) {
 	if text(t, m.result(t)) != "done" || received == 0 || received >= 1000 {
 		t.Errorf("after %d of 1000 events: %s", received, m.raw)
 	}
-	t.Logf("%d bytes of heap per client while they run, %d afterwards", most/deafClients, held/deafClients)
+	t.Logf("%d bytes of heap per client while they run, %d afterwards", most/int64(deafClients), held/int64(deafClients))
 }
