@@ -155,6 +155,7 @@ func askFor(t *testing.T, e *harness.Edge, version, token, tool string) (id stri
 
 // TestApproval: a call waits for another person, in both eras, and runs as its requester once one has granted it on another replica.
 func TestApproval(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, version := range []string{vNov, v2026} {
 		t.Run(version, func(t *testing.T) {
 			p, who := newPayer(), newPeople(t)
@@ -210,6 +211,7 @@ func TestApproval(t *testing.T) {
 
 // TestApprovalNeedsATask: a call that cannot wait is refused with what to do, and a call that needs no approval is as before.
 func TestApprovalNeedsATask(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	c := statelessAs(t, e, who.ann)

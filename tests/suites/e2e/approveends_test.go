@@ -14,6 +14,7 @@ import (
 
 // TestApprovalIsNotGiven: a refusal, the end of the time, and the end of the requester's credentials or rights end the task without a run.
 func TestApprovalIsNotGiven(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	who := newPeople(t)
 	for name, c := range map[string]struct {
 		adjust func(*config.Config)
@@ -70,7 +71,7 @@ func TestApprovalAfterTheToken(t *testing.T) {
 				none := time.Duration(0)
 				c.Auth.Issuers[0].Skew = &none
 			})
-			end := time.Now().Add(3 * time.Second)
+			end := time.Now().Add(6 * time.Second)
 			short := who.id.Token("ann", public, map[string]any{"roles": []string{"staff"}, "client_id": "assistant", "exp": end.Unix()})
 			id, _ := askFor(t, two.first, v2026, short, "pay")
 			at := map[*harness.Edge]*stateless{}

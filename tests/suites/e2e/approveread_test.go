@@ -18,6 +18,7 @@ import (
 
 // TestApprovalSeenFromElsewhere: to read a task that waits at the endpoint of another set does not end its wait.
 func TestApprovalSeenFromElsewhere(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, func(c *config.Config) {
 		c.Sets = map[string]config.Set{"some": {Include: config.SetMembers{Backends: config.Names{"fixture"}}, AcceptRoot: true}}
@@ -35,6 +36,7 @@ func TestApprovalSeenFromElsewhere(t *testing.T) {
 
 // TestApprovalWithoutAPolicyServer: to read a task that waits while the policy server does not answer does not end its wait.
 func TestApprovalWithoutAPolicyServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who, pdp := newPayer(), newPeople(t), authorizer.Serve(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, askedOf(pdp))
 	id, w := askFor(t, e, v2026, who.ann, "pay")

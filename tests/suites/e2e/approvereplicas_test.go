@@ -16,6 +16,7 @@ import (
 
 // TestApprovalOnceOfTwo: of two grants at once, at two replicas, one runs the call.
 func TestApprovalOnceOfTwo(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove)
 	for i := range 10 {
@@ -38,6 +39,7 @@ func TestApprovalOnceOfTwo(t *testing.T) {
 
 // TestApprovalOutlivesReplicas: the replica at which a call waits may be lost; one that is lost after it was granted the call has run it, or not.
 func TestApprovalOutlivesReplicas(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	t.Run("while it waits", func(t *testing.T) {
 		p, who := newPayer(), newPeople(t)
 		two := startPair(t, p.Server, withAuth(who.id), toApprove)
@@ -71,6 +73,7 @@ func TestApprovalOutlivesReplicas(t *testing.T) {
 // TestApprovalExpiresWithoutItsReplica: a client that waits for the result alone learns that it was not decided, also if the replica that asked is
 // lost.
 func TestApprovalExpiresWithoutItsReplica(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove, func(c *config.Config) { c.Policy.Approve[0].Expires = 2 * time.Second })
 	_, w := askFor(t, two.first, vNov, who.ann, "pay")
@@ -84,6 +87,7 @@ func TestApprovalExpiresWithoutItsReplica(t *testing.T) {
 // TestApprovalOnceWhateverElse: of a grant and a refusal, a cancellation or another reader at once, at two replicas, at most one decides, and the
 // call runs at most once, and not without the grant.
 func TestApprovalOnceWhateverElse(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove)
 	for name, also := range map[string]func(id string) (decided bool){

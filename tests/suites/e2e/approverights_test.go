@@ -84,6 +84,7 @@ func TestApprovalAfterTheKey(t *testing.T) {
 
 // TestApproversAreRecorded: the audit has each attempt to decide on an approval, whether the principal may, and which call it is about.
 func TestApproversAreRecorded(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, auditTo(path))

@@ -72,6 +72,7 @@ func TestApprovalOfOtherSettings(t *testing.T) {
 
 // TestApprovalOfATeam: the approvals in a team's file apply to its own backends, by its name.
 func TestApprovalOfATeam(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, other, who := newPayer(), newPayer(), newPeople(t)
 	s, theirs := startService(t, p.Server), startService(t, other.Server)
 	settings := fmt.Sprintf("listen: {public-url: %s}\nauth: {issuers: [{issuer: %q}]}\nadmin: {auth: {scope: 'mcp:operate', open: [probes, metrics]}}\nbackends:\n%s%s"+
@@ -100,6 +101,7 @@ func TestApprovalOfATeam(t *testing.T) {
 
 // TestApprovalThenConfirmation: a call that needs both waits for the approver first, then for its user, and is charged to the quotas once.
 func TestApprovalThenConfirmation(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove, func(c *config.Config) {
 		c.Policy.Confirm = []config.PolicyConfirm{{Name: "sure", When: `tool.name == "pay"`, Message: "Sure?"}}

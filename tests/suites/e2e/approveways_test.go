@@ -13,6 +13,7 @@ import (
 // TestApprovalsAreNotOperators: whatever the spelling of the path, operators neither decide on approvals nor list them, and approvers do
 // nothing else.
 func TestApprovalsAreNotOperators(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	id, w := askFor(t, e, v2026, who.ann, "pay")
@@ -44,6 +45,7 @@ func TestApprovalsAreNotOperators(t *testing.T) {
 
 // TestApprovalDependsOnArguments: a tool that may need an approval can be called as a task, whatever its arguments are.
 func TestApprovalDependsOnArguments(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, func(c *config.Config) {
 		c.Policy.Approve[0].When = `tool.name == "pay" && arguments.to != "bob"`
@@ -68,6 +70,7 @@ func TestApprovalDependsOnArguments(t *testing.T) {
 
 // TestApprovalOfHookedArguments: approvals are for the arguments that a hook has the backend get, also if those that the client sent need none.
 func TestApprovalOfHookedArguments(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, version := range []string{vNov, v2026} {
 		t.Run(version, func(t *testing.T) {
 			p, who, s := newPayer(), newPeople(t), hookserver.Serve(t)

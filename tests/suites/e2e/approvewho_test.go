@@ -17,6 +17,7 @@ import (
 // TestApproversAreOthers: the requester by whatever client, those whom the policy does not name, operators, and credentials that are no
 // person's cannot decide.
 func TestApproversAreOthers(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	id, w := askFor(t, e, v2026, who.ann, "pay")
@@ -56,6 +57,7 @@ func TestApproversAreOthers(t *testing.T) {
 // TestApprovalNeedsAPerson: an API key approves nothing, and calls that wait; an anonymous caller cannot, nor can a call of a backend that needs
 // the caller's token.
 func TestApprovalNeedsAPerson(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	s := startService(t, p.Server)
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
@@ -104,6 +106,7 @@ func TestApprovalNeedsAPerson(t *testing.T) {
 
 // TestApprovalIsNoAnswer: what a client sends as the answer to the question for an approval is none, in whatever request.
 func TestApprovalIsNoAnswer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	const granted = `{"end":"granted","granted":["AAAAAAAAAAA="],"by":{"issuer":"x","subject":"lee"}}`

@@ -99,6 +99,7 @@ func auditTo(path string, adjust ...func(*config.Audit)) func(*config.Config) {
 // TestAudit: there is one record of each decision, denials included, and one of each outcome, and no token, id of a token or
 // of a session is in any.
 func TestAudit(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
 		c.Quotas = []config.Quota{quota("principal+tool", 2, "add")}
@@ -363,6 +364,7 @@ func TestAuditFileOfReplicas(t *testing.T) {
 // TestAuditOfRulesThatFail: a denial by a condition that could not be evaluated is told from one by a condition that holds, and the log says
 // for which request it was first.
 func TestAuditOfRulesThatFail(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
 		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{{Name: "other regions", Then: "deny", When: `principal.claims.region != "eu"`}}}
@@ -389,6 +391,7 @@ func TestAuditOfRulesThatFail(t *testing.T) {
 // TestAuditOfPolicy: what a policy decides against is recorded once, in either era, and clients are challenged
 // as without records.
 func TestAuditOfPolicy(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), byRole, auditTo(path))
 	as := func(name, role, scope string) string {
@@ -446,6 +449,7 @@ func TestAuditOfWhatNobodyDecided(t *testing.T) {
 // TestOperatorsAreRecorded: what an operator does on the admin address is recorded with its principal, once before it takes effect and once
 // when it has ended, also where it fails.
 func TestOperatorsAreRecorded(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
 		c.Admin.Auth = &config.AdminAuth{Scope: "mcp:operate"}

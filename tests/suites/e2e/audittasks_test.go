@@ -16,6 +16,7 @@ import (
 // TestAuditOfTasks: a call that becomes a task has one decision, one outcome of the request, which says so, and one of the task, from the
 // replica that ended it; they name the same call and task, and the id of the task is in none. Requests about a task have both, too.
 func TestAuditOfTasks(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, medium := range []string{"memory", "redis"} {
 		t.Run(medium, func(t *testing.T) {
 			_, backends, steps := stepping(t)

@@ -83,6 +83,7 @@ func credentials(t *testing.T, id *issuer.Issuer) map[string]presented {
 // status, its challenge, which names the metadata of its endpoint, and a JSON-RPC error as body, and comes before the
 // request's body is looked at.
 func TestTokens(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, e := startFixture(t, withAuth(id))
 	initialize := func(version string) string {

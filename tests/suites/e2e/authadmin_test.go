@@ -12,6 +12,7 @@ import (
 
 // TestAdminAuth: the admin address wants a scope for everything but what is open, and calls tools as who calls there.
 func TestAdminAuth(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	locked := func(open config.Names) func(*config.Config) {
 		return func(c *config.Config) {

@@ -27,9 +27,10 @@ func exactly(c *config.Config) {
 // TestStreamsEndWithTheToken: a stream ends when its token has expired, unless a later request of its session came with
 // another, at whichever replica. A listen ends with its result. A call runs to its end.
 func TestStreamsEndWithTheToken(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	f, edges, _ := startReplicas(t, 2, withAuth(id), exactly)
-	const short, long = 3 * time.Second, time.Hour
+	const short, long = 8 * time.Second, time.Hour
 	token, end := lasting(id, "alice", short)
 	ends := sessionAs(t, edges[0], vNov, token)
 	renewed := sessionAs(t, edges[0], vNov, token)
@@ -88,6 +89,7 @@ func TestStreamsEndWithTheToken(t *testing.T) {
 // TestStreamsEndWithTheKey: when an API key is taken out of the file, the streams end that were opened with it, as they do
 // with a token. A call runs to its end, and what somebody else has open stays.
 func TestStreamsEndWithTheKey(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	file := filepath.Join(t.TempDir(), "keys.yaml")
 	write := func(names ...string) {

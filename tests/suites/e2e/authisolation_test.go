@@ -161,6 +161,7 @@ var everyMethod = map[string]string{
 // was, at the replica that has it and at the others, whatever it is. So is a connection's name in the place of a session's, and a session's
 // in that of a connection's, also for whom they belong to.
 func TestNoStrangerOverSSE(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, second := issuer.Serve(t), issuer.Serve(t)
 	_, edges, _ := startReplicas(t, 3, withAuth(id), func(c *config.Config) {
 		c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
@@ -229,6 +230,7 @@ func TestNoStrangerOverSSE(t *testing.T) {
 // TestNoStrangerAtTasks: the task of somebody else is answered like one that never was, at every replica, whatever is asked about it and in
 // either era; it is in no list, nobody else is told of it, and nothing happens to it.
 func TestNoStrangerAtTasks(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, second := issuer.Serve(t), issuer.Serve(t)
 	server := redisserver.ForTest(t)
 	_, backends, steps := stepping(t)

@@ -16,6 +16,7 @@ import (
 // TestServerMetadata: a client of 2025-03-26, which knows no protected-resource metadata, looks for the authorization
 // server's at the origin of the edge, and finds the issuer's.
 func TestServerMetadata(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id))
 	at := func(path string) *caller { return newCaller(t, "http://"+e.Host+path) }
@@ -50,6 +51,7 @@ func TestServerMetadata(t *testing.T) {
 // TestServerMetadataWithoutIssuer: while the issuer does not answer, a client is told to come again; where there is none, or
 // nobody is asked who they are, there is no metadata.
 func TestServerMetadataWithoutIssuer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	backends := only(startService(t, newFixture().Server))
 	keys := filepath.Join(t.TempDir(), "keys.yaml")

@@ -12,6 +12,7 @@ import (
 // TestBoundTokens: a client whose token is bound to its key proves that with each request, in every revision and over every
 // transport; each proof is good once, at whichever replica, and for its request alone.
 func TestBoundTokens(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, client := issuer.Serve(t), issuer.NewProver()
 	_, edges, _ := startReplicas(t, 2, withAuth(id), func(c *config.Config) { c.Auth.DPoP = config.DPoPAccept })
 	token := id.Token("alice", public, client.Bound())

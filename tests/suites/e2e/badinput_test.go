@@ -71,6 +71,7 @@ func hasHeader(name, part string) func(*testing.T, *reply) {
 // part of the interface.
 func TestBadInput(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	_, e := startFixture(t)
 	t.Run("transport", func(t *testing.T) { badTransport(t, e) })
 	for _, version := range stateful {

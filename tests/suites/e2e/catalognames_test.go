@@ -105,6 +105,7 @@ func TestRenamesChangeNoDecision(t *testing.T) {
 // An answer to a call of a renamed tool is challenged for the scopes of that tool, also if another
 // tool is shown by the canonical name.
 func TestStepUpOfAnAnswerToARenamedTool(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	backends := only(startService(t, newFixture().Server))
 	for name, shown := range map[string]string{"another tool has the name": "ask_name", "no tool has the name": "other"} {

@@ -44,6 +44,7 @@ func pinTenant(c *config.Config) {
 // TestPinnedTenant: in both eras, over questions, tasks and two replicas, the backend gets the
 // tenant of the caller's token, or is not called.
 func TestPinnedTenant(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, server := issuer.Serve(t), redisserver.ForTest(t)
 	backends := only(startService(t, tenants()))
 	start := func() *harness.Edge {

@@ -25,6 +25,7 @@ func approvals(t *testing.T, e *harness.Edge, token string, args ...string) (str
 
 // TestApprovalsCommand: an approver finds, sees, grants and refuses calls with mcpedge approvals, and others are told why they cannot.
 func TestApprovalsCommand(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	id, w := askFor(t, e, v2026, who.ann, "pay")

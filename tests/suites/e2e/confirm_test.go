@@ -72,6 +72,7 @@ func (w *wiper) ran(t *testing.T, want int64) {
 
 // TestConfirmStateless: in 2026-07-28 a call runs once for each confirmation of the same call, and of no other.
 func TestConfirmStateless(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	w := newWiper()
 	id := issuer.Serve(t)
 	e := startEdge(t, only(startService(t, w.Server)), withAuth(id), toConfirm)
@@ -256,6 +257,7 @@ func TestConfirmReplicas(t *testing.T) {
 
 // TestConfirmRemembered: who has confirmed is not asked again for the same tool for a time, on any replica; others are.
 func TestConfirmRemembered(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, kind := range []string{"memory", "Redis"} {
 		t.Run(kind, func(t *testing.T) {
 			id, w := issuer.Serve(t), newWiper()
@@ -400,6 +402,7 @@ func TestConfirmOverStdio(t *testing.T) {
 // TestConfirmTakeover: a call whose replica is lost after the confirmation does not run again, even if its tool
 // could, and one that waits for the confirmation is confirmed at another replica.
 func TestConfirmTakeover(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	var ran atomic.Int64
 	began, gate := make(chan struct{}, 9), make(chan struct{})
 	s := capability.New("fixture", "1")

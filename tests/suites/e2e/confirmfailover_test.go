@@ -133,6 +133,7 @@ func (f *failover) settled(client int, args string, yes map[string]any) (code in
 // TestConfirmFailover: a confirmed state that is sent to two replicas at once runs one call at most, whenever a failover of Redis loses its
 // last writes, if a replica of Redis must have what was used.
 func TestConfirmFailover(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	f := startFailover(t, 1)
 	r := rand.New(rand.NewPCG(44, 1))
 	const rounds = 16
@@ -180,6 +181,7 @@ func TestConfirmFailover(t *testing.T) {
 
 // TestConfirmLostByAFailover: what happens to a confirmation that a failover of Redis loses, with and without the setting.
 func TestConfirmLostByAFailover(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for demanded, want := range []int64{2, 1} {
 		t.Run(fmt.Sprintf("%d demanded", demanded), func(t *testing.T) {
 			for range 5 {

@@ -34,6 +34,7 @@ func pinned(c *config.Config) {
 // TestConfirmShowsWhatTheClientSent: the question has the name and the arguments that the client sent, however the call comes, and
 // it is asked once.
 func TestConfirmShowsWhatTheClientSent(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, kind := range []string{"memory", "Redis"} {
 		t.Run(kind, func(t *testing.T) {
 			id, s := issuer.Serve(t), capability.New("tenants", "1")

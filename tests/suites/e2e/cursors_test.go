@@ -168,6 +168,7 @@ func readers(t *testing.T, id *issuer.Issuer, edges []*harness.Edge, version, wh
 // TestCursorsByRights: the cursor of a caller is good, at each replica and in each revision, for callers with the same rights,
 // and gives others nothing; one from before another policy is refused, and whoever begins anew gets each entry once.
 func TestCursorsByRights(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	write, set := settingsFile(t)
 	write(onlyAdmins(false))
@@ -232,6 +233,7 @@ func TestCursorsByRights(t *testing.T) {
 // TestCursorsOfChangedLists: a caller who sees a part of a list reads on, at other replicas, while the list changes: what it may see
 // and is there all the time comes once, and what it may not see does not come.
 func TestCursorsOfChangedLists(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	write, set := settingsFile(t)
 	write(onlyAdmins(false))

@@ -219,6 +219,7 @@ func TestExchangedIdentity(t *testing.T) {
 
 // TestFirstExchangeWhileRunning: a backend of a running edge gets tokens of its own without a restart, though none did at the start.
 func TestFirstExchangeWhileRunning(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, own := issuer.Serve(t), &witness{}
 	f := newFixture(own.option())
 	addWhoami(f.Server)
@@ -240,6 +241,7 @@ func TestFirstExchangeWhileRunning(t *testing.T) {
 // TestExchangeRefused: who has nothing to exchange is told so, and so is whose issuer gives nothing; a token that is not good
 // any more is 401, and nothing else is.
 func TestExchangeRefused(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const key = "the-key-of-a-machine"
 	sum := sha256.Sum256([]byte(key))
 	keys := filepath.Join(t.TempDir(), "keys.yaml")
@@ -299,6 +301,7 @@ func TestExchangeRefused(t *testing.T) {
 // TestExchangedIdentityIsLost: a call that another replica takes over has no token any more: it ends as one whose outcome is
 // not known, with data that says why, though its tool could be run again.
 func TestExchangedIdentityIsLost(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	x := startExchanging(t, 2, func(c *config.Config) {
 		c.Redis.Lease, c.Calls.StreamAfter, c.Shutdown.Grace = time.Second, 10*time.Millisecond, 500*time.Millisecond
 	})
@@ -321,6 +324,7 @@ func TestExchangedIdentityIsLost(t *testing.T) {
 // TestExchangeTakesNoPlace: who waits for an issuer has none of the backend's places, so that an issuer which does not answer
 // keeps nobody from the backend whose token is at hand.
 func TestExchangeTakesNoPlace(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	x := startExchanging(t, 1, func(c *config.Config) { c.Backends[0].MaxConcurrent = 1 })
 	alice, bob := x.id.Token("alice", public), x.id.Token("bob", public)
 	e := x.edges[0]
@@ -350,6 +354,7 @@ func TestExchangeTakesNoPlace(t *testing.T) {
 
 // TestRefusedTokenIsForgotten: a token that the backend does not accept is not sent again. The call is not made again.
 func TestRefusedTokenIsForgotten(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	x := startExchanging(t, 1)
 	e, token := x.edges[0], x.id.Token("alice", public)
 	call := func() string { return string(statelessAs(t, e, token).call("whoami", "").body) }
@@ -369,6 +374,7 @@ func TestRefusedTokenIsForgotten(t *testing.T) {
 
 // TestBoundTokensAreExchanged: a token that is bound to its client's key is exchanged like another one.
 func TestBoundTokensAreExchanged(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	x := startExchanging(t, 1, func(c *config.Config) { c.Auth.DPoP = config.DPoPRequire })
 	client := issuer.NewProver()
 	token := x.id.Token("alice", public, client.Bound())

@@ -25,6 +25,7 @@ var refusedWith = regexp.MustCompile(`note .* with (40[134])\b`)
 // TestExplanationsOfSets: what `mcpedge policy explain` says of a caller in a set is what its endpoint answers.
 func TestExplanationsOfSets(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	id, service := issuer.Serve(t), startService(t, newFixture().Server)
 	cfg := harness.Config(only(service)...)
 	withAuth(id)(&cfg)
@@ -93,6 +94,7 @@ func TestExplanationsOfSets(t *testing.T) {
 
 // TestExplanationsOfSetsForOthers: explains for callers without a token, and with an API key, what the edge answers at a set.
 func TestExplanationsOfSetsForOthers(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const key = "the-key-of-a-machine"
 	sum := sha256.Sum256([]byte(key))
 	keys := filepath.Join(t.TempDir(), "keys.yaml")

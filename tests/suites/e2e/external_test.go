@@ -55,6 +55,7 @@ func clientOf(t *testing.T, e *harness.Edge, version, token string) asker {
 // TestPolicyServer: each surface, in each revision, is asked about once, is told as it is, and is denied or allowed; lists
 // are not asked about.
 func TestPolicyServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, pdp := issuer.Serve(t), authorizer.Serve(t)
 	_, e := startFixture(t, withAuth(id), askedOf(pdp))
 	token := id.Token("ann", public, map[string]any{"roles": []string{"user"}, "scope": "a b", "client_id": "app"})

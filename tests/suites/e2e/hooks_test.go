@@ -90,6 +90,7 @@ func hookBehaviours() []hookBehaviour {
 
 // TestHookBehaviours: what a client sees of each behaviour of a hook, in both eras, with each on-failure.
 func TestHookBehaviours(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, version := range []string{vNov, v2026} {
 		for _, allow := range []bool{false, true} {
 			var adjust []func(*config.Hook)
@@ -205,6 +206,7 @@ func TestHookLoops(t *testing.T) {
 
 // TestHookSeesAndOrder: what hooks get, that each sees what the one before replaced, and which calls match.
 func TestHookSeesAndOrder(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	first, second := hookserver.Serve(t), hookserver.Serve(t)
 	_, e := startFixture(t, withAuth(id),

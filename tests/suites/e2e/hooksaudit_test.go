@@ -72,6 +72,7 @@ func TestHookAudited(t *testing.T) {
 // TestHookReload: hooks are added and removed without a restart, also while a call runs.
 func TestHookReload(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	s := hookserver.Serve(t)
 	f := newFixture()
 	backends := "backends:\n" + backend("fixture", startService(t, f.Server), "")

@@ -82,6 +82,7 @@ func TestListHook(t *testing.T) {
 // are those of the settings in force.
 func TestListHookChanges(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	s := hookserver.Serve(t)
 	var hidesNew atomic.Bool
 	s.OnList(hookserver.Entries(func(e *hookv1.ListEntry) *hookv1.ListVerdict {

@@ -40,6 +40,7 @@ func misplaced(ctx context.Context, req *hookv1.CheckResultRequest) (*hookv1.Che
 // TestHookResults: the results of each method are replaced, and replacements for something else are refused, over HTTP and stdio. Without
 // the hook's consent no method returns anything.
 func TestHookResults(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := hookserver.Serve(t)
 	f, e := startFixture(t, hookedBy(s))
 	over := map[string]asker{vNov: clientOf(t, e, vNov, ""), v2026: clientOf(t, e, v2026, "")}

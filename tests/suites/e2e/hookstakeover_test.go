@@ -131,6 +131,7 @@ func (p *hookedPair) is(got, want string, checks int) {
 // TestHookTakeover: a replica is lost when a hook has checked a result that the client did not get. Whoever takes the call over has its own
 // result checked, and the client gets one that was checked and redacted once, or an error; a result that was stored is not checked again.
 func TestHookTakeover(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const first, second = "card [REDACTED:cards] run 1 marked", "card [REDACTED:cards] run 2 marked"
 	t.Run("a call that may run again", func(t *testing.T) {
 		p, last := startHooked(t), ""

@@ -37,6 +37,7 @@ type lostReplica struct {
 // (testdata/hosts/lost), against two replicas on one Redis: each request is answered as it was. A call that was killed ends on the
 // stream that the host resumes, no progress comes twice or is missing, and a call that was stopped in order ends on its own stream.
 func TestHostsLoseAReplica(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	files, err := filepath.Glob("testdata/hosts/lost/*.json")
 	if err != nil || len(files) < 5 {
 		t.Fatal(err, len(files))

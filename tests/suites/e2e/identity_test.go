@@ -57,6 +57,7 @@ func (s *session) askedWho(prefix string, by *session) string {
 // TestBackendsKnowTheCaller: a backend is told who is calling, with roles, client, actor and the claims that are meant for
 // it, in both eras, and nothing else of the token.
 func TestBackendsKnowTheCaller(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	one, two := startService(t, whoami()), startService(t, whoami())
 	e := startEdge(t, []config.Backend{

@@ -106,6 +106,7 @@ func (s *sending) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestMetadata: a service that wants a key, a tenant and who is calling in metadata is served without knowing of MCP, in both eras: what does not
 // depend on the caller also comes with reflection, a caller without what is to be told is refused, and nobody sends a key that is set.
 func TestMetadata(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	v := serveVault(t, "first")
 	file := filepath.Join(t.TempDir(), "key")
@@ -205,6 +206,7 @@ func TestIdentityOfServicesAsTheyAre(t *testing.T) {
 
 // TestMetadataOfTheContract: backends of the contract are told in metadata as services of kind reflect are.
 func TestMetadataOfTheContract(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, w := issuer.Serve(t), &witness{}
 	s := capability.New("witness", "1", w.option())
 	addWhoami(s)
@@ -242,6 +244,7 @@ func tenanted(addr string) config.Backend {
 // TestMetadataOfLaterRounds: each round of a call is told of the caller, also of a call that became a task, and the headers of its own request: a round
 // without one has none.
 func TestMetadataOfLaterRounds(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, w := issuer.Serve(t), &witness{}
 	s := capability.New("told", "1", w.option())
 	addWhoami(s)
@@ -283,6 +286,7 @@ func TestMetadataOfLaterRounds(t *testing.T) {
 
 // TestMetadataAfterATakeover: a call that another replica runs again is told of the caller as the first time, and no header of its request.
 func TestMetadataAfterATakeover(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, w, server := issuer.Serve(t), &witness{}, redisserver.ForTest(t)
 	s := capability.New("told", "1", w.option())
 	began := make(chan struct{}, 2)
@@ -321,6 +325,7 @@ func TestMetadataAfterATakeover(t *testing.T) {
 
 // TestMetadataOfAnonymousCallers: who has not said who it is, where that is optional, is asked to.
 func TestMetadataOfAnonymousCallers(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	v := serveVault(t, "")
 	backend := tenanted(v.addr)
@@ -339,6 +344,7 @@ func TestMetadataOfAnonymousCallers(t *testing.T) {
 
 // TestMetadataOfServices: what is found in Kubernetes is told what the settings say of all that is.
 func TestMetadataOfServices(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, cluster, v := issuer.Serve(t), apiserver.Start(t), serveVault(t, "")
 	cluster.Put(labelled("vault", "kind=reflect"))
 	cluster.Put(podAt(t, "vault", v.addr))

@@ -13,6 +13,7 @@ import (
 
 // TestClaimsKeepTheirDigits: a caller gets its own tenant and no neighbour, in each revision, where no double tells the two apart.
 func TestClaimsKeepTheirDigits(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := capability.New("tenants", "1.0.0")
 	capability.AddTool(s, "read", "Reads", func(context.Context, *capability.Call, struct {
 		Tenant json.Number `json:"tenant"`

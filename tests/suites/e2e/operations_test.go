@@ -106,6 +106,7 @@ func harvestEdges(t *testing.T) (*reflecttest.Harvest, *pair) {
 // TestOperationsAreTasks: a call whose method gives a google.longrunning.Operation is a task in both eras, of which the service
 // knows nothing: metadata are its status, response and error its outcome, and a cancellation cancels the operation.
 func TestOperationsAreTasks(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	h, edges := harvestEdges(t)
 	for version, client := range taskers {
 		t.Run(version, func(t *testing.T) {
@@ -162,6 +163,7 @@ func TestOperationsAreTasks(t *testing.T) {
 
 // TestOperationTakenOver: when the replica is lost that follows an operation, another one does; the method is called once.
 func TestOperationTakenOver(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for version, client := range taskers {
 		t.Run(version, func(t *testing.T) {
 			h, edges := harvestEdges(t)

@@ -73,6 +73,7 @@ func unnamed(r *reply) string {
 
 // TestPolicy: each decision, over each surface, in each revision.
 func TestPolicy(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, e := startFixture(t, withAuth(id), byRole, func(c *config.Config) { c.Auth.Optional = true })
 	token := func(role, scope string) string {
@@ -157,6 +158,7 @@ func TestPolicy(t *testing.T) {
 
 // TestChallengeKeepsScopes: up to 2025-11-25 a challenge has what the caller can already do, too.
 func TestChallengeKeepsScopes(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, e := startFixture(t, withAuth(id), func(c *config.Config) {
 		c.Policy = &config.Policy{Scopes: []config.PolicyScopes{{Tools: config.Names{"add"}, Need: config.Names{"x:add", "x:sum"}}, {Need: config.Names{"x:rest"}}}}
@@ -175,6 +177,7 @@ func TestChallengeKeepsScopes(t *testing.T) {
 
 // TestPolicyInBand: where no status can say it, the response does; over HTTP+SSE the POST does, at any replica.
 func TestPolicyInBand(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, edges, _ := startReplicas(t, 2, withAuth(id), byRole)
 	lacking := id.Token("s", public, map[string]any{"roles": []string{"user"}, "scope": "mcp:read"})
@@ -238,6 +241,7 @@ func TestPolicyInBand(t *testing.T) {
 // TestStepUpOfAnAnswer: who answers a question without the scope that the call needs is challenged at any replica, and the call waits
 // for the answer still. What the policy denies whatever the scopes ends the call.
 func TestStepUpOfAnAnswer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, edges, _ := startReplicas(t, 2, withAuth(id), byRole)
 	e, other := edges[0], edges[1]
@@ -382,6 +386,7 @@ func TestPolicyIsReadAgain(t *testing.T) {
 // TestOwnRightsChangeTheLists: a session whose caller comes with another token is told of the lists that this one sees other, also
 // where its stream is at another replica, and of no others.
 func TestOwnRightsChangeTheLists(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	write, set := settingsFile(t)
 	write(`policy: {default: allow, rules: [{name: r, when: 'tool.name == "add" && principal.claims.region != "eu"', then: hide}]}` + "\n")

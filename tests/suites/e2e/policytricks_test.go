@@ -108,6 +108,7 @@ func TestHiddenTasks(t *testing.T) {
 
 // TestNoWayAround: without credentials no spelling of a path and no method gets anything at either address but the way to credentials.
 func TestNoWayAround(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), func(c *config.Config) {
 		c.Admin.Auth, c.Admin.Pprof = &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{}}, true

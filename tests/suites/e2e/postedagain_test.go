@@ -88,6 +88,7 @@ func TestPostedAgain(t *testing.T) {
 // TestPostedAgainAfterALoss: a client whose replica was lost posts its request again, with its id, to another, before that has taken the call
 // over: the call, which may not be run again, has one response in its log, and did not run twice.
 func TestPostedAgainAfterALoss(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
 			f := newFixture()

@@ -126,6 +126,7 @@ func TestQuotaInBand(t *testing.T) {
 
 // TestQuotaOfReplicas: replicas admit what the quota says together, each its share while Redis is away, and together again.
 func TestQuotaOfReplicas(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const burst = 30
 	_, edges, server := startReplicas(t, 3, func(c *config.Config) {
 		c.Quotas = []config.Quota{quota("tool", burst, "add"), quota("tool", burst, "echo")}
@@ -240,6 +241,7 @@ func TestSettingsAreReadAgainAsAWhole(t *testing.T) {
 // TestClientsSpendNothingOfUsers: a client whose id is a user's subject spends neither the calls nor the sessions, tasks and subscriptions of
 // that user, though it comes with another token for each.
 func TestClientsSpendNothingOfUsers(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, server := issuer.Serve(t), redisserver.ForTest(t)
 	more := startService(t, newFixture().Server).Backend()
 	more.Name = "more"

@@ -29,6 +29,7 @@ func startReflected(t *testing.T) (*reflecttest.Server, *harness.Edge) {
 // TestReflectedTools: a service's methods are listed and called in both eras, with their schemas, errors
 // and streams.
 func TestReflectedTools(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, e := startReflected(t)
 	modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
 	lists := map[string]map[string]any{
@@ -78,6 +79,7 @@ func TestReflectedTools(t *testing.T) {
 
 // TestReflectedConfirmation: the user is asked before a method that says so is called, in both eras.
 func TestReflectedConfirmation(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s, e := startReflected(t)
 	var explained bytes.Buffer
 	cfg := harness.Config(config.Backend{Name: "kinds", Target: s.Addr, Kind: config.KindReflect})

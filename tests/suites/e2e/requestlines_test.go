@@ -13,6 +13,7 @@ import (
 
 // TestRequestLines: the line of each request that names something says by whom, what and where, also where no backend has it.
 func TestRequestLines(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id))
 	for _, version := range []string{vNov, v2026} {
@@ -53,6 +54,7 @@ func TestRequestLines(t *testing.T) {
 
 // TestLinesOfRefusals: the line of what a rule or a quota refuses names that, and the call as the audit does.
 func TestLinesOfRefusals(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
 		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{

@@ -115,6 +115,7 @@ func TestResourceToolsEverywhere(t *testing.T) {
 // TestResourceToolsOfSets: in both eras and over two replicas, a read through read_resource is that of the resource for policy, quotas, questions,
 // the audit, and what an operator has disabled.
 func TestResourceToolsOfSets(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, server := issuer.Serve(t), redisserver.ForTest(t)
 	backends := only(startService(t, newFixture().Server))
 	var paths []string

@@ -13,6 +13,7 @@ import (
 // TestLateCancellation: a cancellation that crosses its call's response is taken, and nothing is wrong: the edge logs
 // no warning and counts no error. Whether it finds a record of the call, or another replica, makes no difference.
 func TestLateCancellation(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	quiet := func(t *testing.T, e *harness.Edge) {
 		t.Helper()
 		for line := range strings.Lines(e.Log.String()) {

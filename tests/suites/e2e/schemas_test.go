@@ -12,6 +12,7 @@ import (
 // TestSchemasSetting: a request message with a oneof gives its tool a root without combinators, or with `schemas:
 // full` the schema that holds it, in both eras; two members of the oneof are refused in either form.
 func TestSchemasSetting(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
 	for form, full := range map[string]bool{"": false, config.SchemasAuto: false, config.SchemasPortable: false, config.SchemasFull: true} {
 		t.Run("schemas="+form, func(t *testing.T) {
@@ -52,6 +53,7 @@ func TestSchemasSetting(t *testing.T) {
 
 // TestSchemasOfASet: a set shows the schemas that the edge makes in its own form, whatever that of the root is.
 func TestSchemasOfASet(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
 	for _, root := range []string{config.SchemasFull, config.SchemasPortable} {
 		e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {

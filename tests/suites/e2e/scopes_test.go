@@ -15,6 +15,7 @@ import (
 // TestBackendAsksForScopes: the scopes that a backend asks for are challenged as the policy's are, in every revision, and a token with
 // them is served.
 func TestBackendAsksForScopes(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	needs := func(c *capability.Call) error {
 		for _, s := range c.Principal().GetScopes() {
 			if s == "orders:write" {

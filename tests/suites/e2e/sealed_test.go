@@ -126,6 +126,7 @@ func inRedis(t *testing.T, c *goredis.Client) map[string]string {
 // TestRedisHoldsNoPlaintext: with redis.seal-keys nothing that callers, backends and users wrote is in Redis while calls wait, while they run
 // and after they have ended, and everything works as without, on two replicas. Without the keys everything is there.
 func TestRedisHoldsNoPlaintext(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for name, adjust := range map[string]func(*config.Config){"with keys": withKeys(stateKey('a'), stateKey('b')), "without": withKeys()} {
 		t.Run(name, func(t *testing.T) {
 			server, id, gate := redisserver.ForTest(t), issuer.Serve(t), make(chan struct{})
@@ -203,6 +204,7 @@ func TestRedisHoldsNoPlaintext(t *testing.T) {
 // without the first. A call that asked at a replica before is answered, and ends, at one with the next settings. One without the key is
 // no place for a session, for the time being: it answers 503, and the session goes on where the key is.
 func TestStateKeysAreSetAndReplaced(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	server := redisserver.ForTest(t)
 	backends := only(startService(t, newFixture().Server))
 	a, b := stateKey('a'), stateKey('b')
@@ -237,6 +239,7 @@ func TestStateKeysAreSetAndReplaced(t *testing.T) {
 
 // TestRedisHoldsNoApproval: with redis.seal-keys neither what waits for an approval nor what is decided about it is in Redis, in both eras.
 func TestRedisHoldsNoApproval(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	for name, adjust := range map[string]func(*config.Config){"with keys": withKeys(stateKey('a')), "without": withKeys()} {
 		t.Run(name, func(t *testing.T) {
 			server, p := redisserver.ForTest(t), newPeople(t)

@@ -49,6 +49,7 @@ var pinSpellings = []string{
 // TestSearchOfSets: in both eras and over two replicas, a call through call_tool is that of the tool for policy, quotas, pinned arguments,
 // questions, tasks and the audit.
 func TestSearchOfSets(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, server := issuer.Serve(t), redisserver.ForTest(t)
 	backends := only(startService(t, tenants()))
 	var paths []string

@@ -105,6 +105,7 @@ func rendered(r *reply) string {
 // Without its session a request gets what it gets in a session whose client declares nothing, in every revision. What asks says that the
 // client must send its session's id.
 func TestWithoutSessionAsWithOne(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, e := startFixture(t, optionalSessions)
 	for _, version := range []string{"2024-11-05", vMar, vJun, vNov} {
 		s := newSession(t, e.URL, version, "{}")
@@ -231,6 +232,7 @@ func TestWithoutSessionOfAVictim(t *testing.T) {
 // On replicas that share a Redis, an initialize that nothing follows leaves nothing there and counts against no bound, first uses of an
 // id at several replicas at once all succeed, and an id whose session has ended is of no use at any replica.
 func TestOptionalSessionsInRedis(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, edges, server := startReplicas(t, 2, optionalSessions, func(c *config.Config) { c.Clients.Sessions, c.Advanced.SessionsPerAddress = 1, 1000 })
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close()

@@ -149,6 +149,7 @@ func (s *viaStdio) send(method, params string, read func(line []byte)) {
 // TestSetsAreApart: what a set does not have is unknown there, byte for byte, over each method, revision and transport, and what
 // it has is served.
 func TestSetsAreApart(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	_, e := startFixture(t, twoSets)
 	for _, version := range append(slices.Clone(stateful), v2026) {
 		t.Run(version, func(t *testing.T) {

@@ -32,6 +32,7 @@ func callerAt(t *testing.T, e *harness.Edge, path, token string) *caller {
 // TestSetsHaveAudiences: each set has metadata and an audience of its own; a token for another set, or for the root where the set
 // does not accept it, is refused, also at a cached second time.
 func TestSetsHaveAudiences(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, e := startFixture(t, withAuth(id), twoSets, func(c *config.Config) {
 		words := c.Sets["words"]
@@ -79,6 +80,7 @@ func TestSetsHaveAudiences(t *testing.T) {
 // TestSetsOfCallers: a set whose condition is not true for a caller is unknown to it; a caller without its scopes is told them. Nothing
 // else of the request is answered before.
 func TestSetsOfCallers(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
 	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), twoSets, auditTo(path), func(c *config.Config) {
 		c.Auth.Issuers[0].Audiences = []string{"all"}
@@ -245,6 +247,7 @@ func TestSetIsTakenOver(t *testing.T) {
 
 // TestTasksOfSets: the creator of a task sees and cancels it from each set; lists, and cursors of lists, have those of the set alone.
 func TestTasksOfSets(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	_, backends, steps := stepping(t)
 	e := startEdge(t, backends, withAuth(id), func(c *config.Config) {

@@ -58,6 +58,7 @@ func TestUnreadBodies(t *testing.T) {
 // TestSilentClientsDoNotHoldUpTheEnd: an edge that is told to stop waits for nobody who does not send his request.
 func TestSilentClientsDoNotHoldUpTheEnd(t *testing.T) {
 	harness.OneProcess(t)
+	t.Parallel() // it waits for most of its time
 	_, e := startFixture(t)
 	for _, addr := range []string{e.Host, e.Admin} {
 		silent(t, addr, "")

@@ -13,6 +13,7 @@ import (
 // TestSpellings: in whatever way of protobuf's JSON mapping a client writes the arguments of a reflected tool, the policy, the
 // schema and the service see the same.
 func TestSpellings(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
 	e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {
 		c.Policy = &config.Policy{Default: "allow", Rules: []config.PolicyRule{

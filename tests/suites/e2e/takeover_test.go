@@ -63,6 +63,7 @@ func (p *pair) back() { p.forwarder.Switch(p.redis) }
 // TestTakeoverIsDecidedOn: a call may be recorded before it is decided on. Who runs it after its replica was lost decides, by
 // all that is known of the caller.
 func TestTakeoverIsDecidedOn(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	for name, x := range map[string]struct {
 		then     authorizer.Decide
