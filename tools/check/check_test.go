@@ -127,8 +127,9 @@ func TestChoice(t *testing.T) {
 		return p
 	}
 	some := map[string]string{"x_test.go": "func TestX(t *testing.T) {}\n"}
+	racing := map[string]string{"x_test.go": "func TestX(t *testing.T) { go func() {}() }\n"}
 	m := packages.New(dir, []*packages.Package{
-		pkg("edge/mcp", nil), pkg("edge/dispatch", some, "edge/mcp"), pkg("edge/app", some, "edge/dispatch"), pkg("edge/other", some),
+		pkg("edge/mcp", nil), pkg("edge/dispatch", racing, "edge/mcp"), pkg("edge/app", some, "edge/dispatch"), pkg("edge/other", some),
 		pkg("tests/suites/x", map[string]string{
 			"a_test.go": "func TestA(t *testing.T) {}\n\nfunc TestB(t *testing.T) {}\n\nfunc helper() {}\n", "b_test.go": "func TestC(t *testing.T) {}\n",
 		}, "edge/app"),
@@ -136,17 +137,20 @@ func TestChoice(t *testing.T) {
 	})
 	for _, c := range []struct {
 		files, tested, left string
-		all                 bool
+		all, beside         bool
 	}{
-		{"edge/dispatch/tools.go", "edge/app edge/dispatch", "", false},
-		{"edge/other/x.go", "edge/other", "", false},
-		{"tests/helpers/process/x.go", "", "", false},
-		{"tests/suites/x/a_test.go", "", "go test ./tests/suites/x -run '^(TestA|TestB)$'", false},
-		{"tests/suites/x/a_test.go tests/suites/x/gone_test.go", "", "go test ./tests/suites/x -run '^(TestA|TestB)$'", false},
-		{"tests/suites/x/testdata/y", "", "go test ./tests/suites/x", false},
-		{"", "edge/app edge/dispatch edge/other", "", true},
+		{"edge/dispatch/tools.go", "edge/app edge/dispatch", "", false, false},
+		{"edge/dispatch/tools.go", "edge/app", "", false, true},
+		{"edge/other/x.go", "edge/other", "", false, false},
+		{"tests/helpers/process/x.go", "", "", false, false},
+		{"tests/suites/x/a_test.go", "", "go test ./tests/suites/x -run '^(TestA|TestB)$'", false, false},
+		{"tests/suites/x/a_test.go tests/suites/x/gone_test.go", "", "go test ./tests/suites/x -run '^(TestA|TestB)$'", false, false},
+		{"tests/suites/x/testdata/y", "", "go test ./tests/suites/x", false, false},
+		{"", "edge/app edge/dispatch edge/other", "", true, false},
+		{"", "edge/app edge/other", "", true, true},
+		{"tests/suites/x/testdata/y", "", "go test ./tests/suites/x", false, true},
 	} {
-		got, err := choose(m, strings.Fields(c.files), c.all)
+		got, err := choose(m, strings.Fields(c.files), c.all, c.beside)
 		names := strings.ReplaceAll(strings.Join(got.tested, " "), module, "")
 		if err != nil || names != c.tested || strings.Join(got.left, "; ") != c.left {
 			t.Errorf("%s: %q and %q, %v", c.files, names, got.left, err)

@@ -22,7 +22,7 @@ type checker struct {
 
 // run runs every step, also after a failed one. It returns an error if it cannot determine what to
 // test.
-func (c *checker) run(all bool, base string, list bool) error {
+func (c *checker) run(all, beside bool, base string, list bool) error {
 	files, since, err := changedFiles(base)
 	if err != nil { // an archive without history
 		fmt.Fprintf(c.out, "everything is tested, as git does not say what changed: %v\n", err)
@@ -38,7 +38,7 @@ func (c *checker) run(all bool, base string, list bool) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(m, own, all)
+	chosen, err := choose(m, own, all, beside)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,9 @@ type choice struct {
 }
 
 // choose returns the packages that the changed files affect; with all, every package except
-// end-to-end ones.
-func choose(m *packages.Module, files []string, all bool) (choice, error) {
+// end-to-end ones. With beside it leaves out the packages that make test runs with the race
+// detector.
+func choose(m *packages.Module, files []string, all, beside bool) (choice, error) {
 	change := m.Changed(files)
 	var c choice
 	var failed error
@@ -41,7 +42,12 @@ func choose(m *packages.Module, files []string, all bool) (choice, error) {
 		case !m.EndToEnd(p, whole):
 			affected, err := m.Affects(change, p)
 			failed = errors.Join(failed, err)
-			return all || affected
+			if !all && !affected || !beside {
+				return all || affected
+			}
+			racing, err := m.Racing(p)
+			failed = errors.Join(failed, err)
+			return !racing
 		}
 		if change.Itself(p) {
 			command, err := commandFor(m, p, files)

@@ -8,6 +8,9 @@
 // A change of go.mod affects all packages. A file that belongs to no package, such as a page of the
 // documentation, affects the packages that name a path above their own directory.
 //
+// With -beside-test it omits the packages that make test runs with the race detector, for CI, which
+// runs both.
+//
 // End-to-end packages, whose tests are built of edge/app or run the edge as a process, would be
 // affected by almost every change. They are left to `make test`, except for edge/app itself. In
 // their place TestTranscripts runs, whose golden files cover the main behaviours of an edge in both
@@ -30,12 +33,13 @@ import (
 
 func main() {
 	all := flag.Bool("all", false, "run all packages that a change can reach, not only those that one does")
+	beside := flag.Bool("beside-test", false, "leave out the packages that make test runs with the race detector, where both are run")
 	base := flag.String("base", "", "`revision` to compare with; empty: where this branch left origin/main or main")
 	list := flag.Bool("list", false, "print the packages and run nothing")
 	flag.Parse()
 	start := time.Now()
 	c := &checker{out: os.Stdout}
-	err := c.run(*all, *base, *list)
+	err := c.run(*all, *beside, *base, *list)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 	}

@@ -43,7 +43,7 @@ echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-c
 // landed returns the stages that decide whether a change lands.
 func landed() []stage {
 	return []stage{
-		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check"},
+		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check -beside-test"},
 		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: taken + "bin/conformance"},
 		{name: "test", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test TESTFLAGS=-vet=off"},
 		{name: "lint", sets: lands, cores: 1, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
