@@ -2,6 +2,7 @@
 # Checks a capability library of sdk/: sdk.sh LANG PART…, where a part is
 #
 #   checks                   those of its own, sdk/LANG/test.sh, which build what the others serve, too
+#   stubs                    that the generator of the library's stubs makes what is there (rust: checks compares checksums)
 #   shared                   the suite that all libraries share, against sdk/LANG/fixture/run
 #   conformance[=REVISION]   the official conformance suite against an edge with its fixtures, sdk/LANG/everything/run, behind it:
 #                            the scenarios of REVISION, or all
@@ -14,7 +15,9 @@ lang=$1
 shift
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-export CARGO_INCREMENTAL=0 # for the fixtures as for sdk/rust/test.sh, which builds them first
+# For the fixtures as for sdk/rust/test.sh, which builds them first: what another compiler has made is compiled again.
+export CARGO_INCREMENTAL=0
+if [ "$lang" = rust ]; then export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__; fi
 passed=0 failed=0
 
 part() { # part COMMAND… counts as one that passed or failed
@@ -61,6 +64,7 @@ for part in "$@"; do
   echo "--- sdk/$lang: $part"
   case $part in
   checks | shared) part "$part" ;;
+  stubs) part env -u RUSTC_WORKSPACE_WRAPPER "sdk/$lang/stubs/run" --check ;;
   conformance) conformance '' ;;
   conformance=*) conformance "${part#*=}" ;;
   *)

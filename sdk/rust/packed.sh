@@ -22,6 +22,8 @@ edition = "2024"
 
 [dependencies]
 mcpedge-capability = { path = "$(echo "$tmp"/mcpedge-capability-*)" }
+# Not used. With the features of the workspace in one of its roots, most dependencies are those that are built there.
+hashbrown = { version = "*", default-features = false, features = ["default-hasher"] }
 schemars = "1"
 serde = { version = "1", features = ["derive"] }
 tokio = { version = "1", features = ["macros", "rt-multi-thread"] }

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if !checked {
             fs::write(kept.join(name), current)?;
         } else if fs::read(kept.join(name))? != current {
-            eprintln!("src/gen/{name} is not what proto/ makes: run `cargo run -p stubs` in sdk/rust");
+            eprintln!("src/gen/{name} is not what proto/ makes: run sdk/rust/stubs/run");
             exit(1);
         }
     }
