@@ -23,6 +23,10 @@ var ofMachineOS = []string{
 	"Hostname", "Lchown", "LookupEnv", "StartProcess", "UserCacheDir", "UserConfigDir", "UserHomeDir",
 }
 
+// startingPrograms is the package that builds programs of the module, which requires go only, and
+// starts given programs. A test depends on the machine if it names another program.
+const startingPrograms = "/helpers/process"
+
 // support reports whether a package serves tests of other packages: it is below a directory named
 // helpers, or its name ends with test.
 func support(importPath string) bool {
@@ -170,11 +174,12 @@ func (a *mentions) read(from declared, n ast.Node, imports map[string]string) {
 			if ownVariable(n, imports) {
 				return false
 			}
+			a.needs[from] = a.needs[from] || startsByName(n, imports)
 		case *ast.Ident:
 			a.of[from][declared{path: from.path, name: n.Name}] = true
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && imports[x.Name] != "" {
-				a.needs[from] = a.needs[from] || needsMachine(imports[x.Name], n.Sel.Name)
+				a.needs[from] = a.needs[from] || !strings.HasSuffix(from.path, startingPrograms) && needsMachine(imports[x.Name], n.Sel.Name)
 				if used := imports[x.Name]; used == from.path || support(used) {
 					a.of[from][declared{path: used, name: n.Sel.Name}] = true
 				}
@@ -211,6 +216,17 @@ func ownVariable(call *ast.CallExpr, imports map[string]string) bool {
 	x, isName := sel.X.(*ast.Ident)
 	name, isLiteral := call.Args[0].(*ast.BasicLit)
 	return isName && imports[x.Name] == "os" && isLiteral && strings.HasPrefix(name.Value, `"MCP`)
+}
+
+// startsByName reports whether a call starts a program that it names: process.Start("its name", "program", …).
+func startsByName(call *ast.CallExpr, imports map[string]string) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) < 2 || sel.Sel.Name != "Start" {
+		return false
+	}
+	x, isName := sel.X.(*ast.Ident)
+	_, isLiteral := call.Args[1].(*ast.BasicLit)
+	return isName && isLiteral && strings.HasSuffix(imports[x.Name], startingPrograms)
 }
 
 // needsMachine reports whether a name of a package depends on the machine.

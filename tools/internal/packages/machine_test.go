@@ -37,6 +37,11 @@ type Server struct{ cmd *exec.Cmd }
 func Start() *Server { return &Server{} }
 func Name() string { return "x" }
 `,
+		"helpers/process/process.go": `package process
+import "os/exec"
+func Build() { exec.Command("go") }
+func Start(name, program string) { exec.Command(program) }
+`,
 		"helpers/harness/harness.go": "package harness\n\nfunc InRedis() bool { return false }\n",
 		"product/product.go":         "package product\n\nimport \"os\"\n\nfunc Home() string { h, _ := os.UserHomeDir(); return h }\n\nfunc Plain() {}\n",
 		"product/product_test.go":    "package product\n\nimport \"testing\"\n\nfunc TestHome(t *testing.T) { Home() }\n\nfunc TestPlain(t *testing.T) { Plain() }\n",
@@ -49,6 +54,7 @@ import (
 	"testing"
 
 	"m/helpers/harness"
+	"m/helpers/process"
 	"m/helpers/server"
 	"m/product"
 )
@@ -71,6 +77,8 @@ func TestMethod(t *testing.T) { var x interface{ named() }; x.named() }
 func TestError(t *testing.T) { _ = syscall.ENOENT }
 func TestOwn(t *testing.T) { os.Getenv("MCP_DIR") }
 func TestHome(t *testing.T) { os.Getenv("HOME") }
+func TestBuilt(t *testing.T) { process.Build(); process.Start("it", t.TempDir()) }
+func TestNamed(t *testing.T) { process.Start("it", "dockerd") }
 func TestMode(t *testing.T) { os.Chmod("x", 0) }
 func FuzzServer(f *testing.F) { server.Start() }
 `,
@@ -84,7 +92,7 @@ func FuzzServer(f *testing.F) { server.Start() }
 	}
 	want := map[string]string{
 		"m/product": "TestHome", "m/outside": "ExampleHome", "m/all": "TestX", "m/init": "TestX",
-		"m/suite": "TestServer TestWorld TestShared TestCallback TestMethod TestHome TestMode FuzzServer",
+		"m/suite": "TestServer TestWorld TestShared TestCallback TestMethod TestHome TestNamed TestMode FuzzServer",
 	}
 	for path, names := range got {
 		if said := strings.Join(names, " "); said != want[path] {
