@@ -26,8 +26,8 @@ var built = []string{"programs"}
 const taken = `export PROGRAMS_BUILT="$PWD/bin/services-ci"
 `
 
-// stages is the table of all stages, in order of preference: stages that others wait for and long
-// ones first. Since stages run concurrently, each builds into bin/ under a name of its own.
+// stages is the table of all stages, in order of preference: stages that others wait for first.
+// Since stages run concurrently, each builds into bin/ under a name of its own.
 var stages = slices.Concat([]stage{{
 	name: "programs", sets: both, cores: 2, within: 15 * time.Minute,
 	run: `mkdir -p bin
@@ -40,38 +40,43 @@ go test -c -vet=off -o bin/capability.test ` + suites + `capability
 echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-ci} | wc -l) 0" >"$GOTEST_COUNTS"`,
 }}, landed(), nightlies(), manual())
 
-// landed returns the stages that decide whether a change lands.
+// landed returns the stages that decide whether a change lands. Their cores are CPU seconds divided
+// by seconds, as printed by runs on two cores with warm caches; test has less, as it uses the time
+// that the other stages leave. As long as both cores are busy, the sum of the CPU time decides the
+// duration of the whole. So the stage that uses all cores is first, when no other one has to end
+// for it. Then come stages that wait for long, for installed packages and for timeouts, and last
+// those that keep a core busy.
 func landed() []stage {
 	return []stage{
-		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check -beside-test"},
-		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: taken + "bin/conformance"},
+		{
+			// It uses all cores, as it measures how long streams are silent.
+			name: "chaos-minute", sets: lands, cores: 2, within: 12 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
+			run: "bin/chaos -program bin/mcpedge-ci -duration 10s",
+		},
+		{name: "check", sets: lands, cores: 1.4, within: 15 * time.Minute, needs: built, run: "bin/check -beside-test"},
 		{name: "test", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test TESTFLAGS=-vet=off"},
-		{name: "lint", sets: lands, cores: 1, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
-		library("rust", 1),
-		{name: "bare", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
-		library("java", 1),
 		library("python", 0.5),
-		library("typescript", 0.5),
 		{
-			name: "conformance-replicas", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
-			run: taken + "bin/conformance -url '' -replicas 3",
-		},
-		{
-			name: "clients", sets: lands, cores: 0.5, within: 15 * time.Minute, counts: "INTEROP_COUNTS", needs: built,
-			run: taken + "bin/interop -only python,typescript-v1,mcp-go",
-		},
-		{
-			name: "attack-minute", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
+			name: "attack-minute", sets: lands, cores: 0.4, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -silent=false -duration 2s -only " +
 				"items-plain,arguments-twice,bodies-http,connections,slowloris,requests,cancels,smuggling,rebinding,forged,backend-messages," +
 				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens," +
 				"vars-spelled,complete-denied,client-names,header-names,tasks-rights,asks-again,listens-revoked," +
 				"replicas/,h2/",
 		},
+		library("java", 0.6),
+		library("typescript", 0.5),
+		library("rust", 1),
+		{name: "bare", sets: lands, cores: 1, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
+		{name: "lint", sets: lands, cores: 1, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
 		{
-			// It uses all cores, as it measures how long streams are silent.
-			name: "chaos-minute", sets: lands, cores: 2, within: 12 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
-			run: "bin/chaos -program bin/mcpedge-ci -duration 10s",
+			name: "clients", sets: lands, cores: 0.6, within: 15 * time.Minute, counts: "INTEROP_COUNTS", needs: built,
+			run: taken + "bin/interop -only python,typescript-v1,mcp-go",
+		},
+		{name: "conformance", sets: lands, cores: 0.4, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: taken + "bin/conformance"},
+		{
+			name: "conformance-replicas", sets: lands, cores: 0.4, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
+			run: taken + "bin/conformance -url '' -replicas 3",
 		},
 		{
 			name: "chart", sets: lands, cores: 0.8, within: 20 * time.Minute, needs: built,
