@@ -2,8 +2,8 @@
 # All checks of the Rust library: format, lint, stubs, tests, documentation, and the package, which a small project of its own depends on
 # whose tool is called through an edge. MCPEDGE_PROGRAM names a built edge; without it one is built (needs Go). Everything is built in
 # target/, or where CARGO_TARGET_DIR says. It takes the whole workspace each time, as fixture/run and everything/run do: of fewer members
-# dependencies would have fewer features, and be compiled again. Clippy compiles the members in place of rustc, and lints them as it does: what
-# cargo clippy does would read all dependencies anew, since it makes nothing that can be run.
+# dependencies would have fewer features, and be compiled again. Clippy compiles the members in place of rustc, and lints them as it does:
+# what cargo clippy does would read all dependencies anew, since it makes nothing that can be run.
 set -eu
 cd "$(dirname "$0")"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0

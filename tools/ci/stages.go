@@ -41,7 +41,7 @@ echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-c
 }}, landed(), nightlies(), manual())
 
 // landed returns the stages that decide whether a change lands. Their cores are CPU seconds divided
-// by seconds, as printed by runs on two cores with warm caches; test has less, as it uses the time
+// by seconds, as runs of November 2026 on two cores with warm caches printed them; test has less, as it uses the time
 // that the other stages leave. As long as both cores are busy, the sum of the CPU time decides the
 // duration of the whole. So the stage that uses all cores is first, when no other one has to end
 // for it. Then come stages that wait for long, for installed packages and for timeouts, and last

@@ -40,7 +40,8 @@ func main() {
 	}
 }
 
-// analyze has all packages of the patterns loaded at once: the analyzer's own Process has "go list" run for each, which takes most of its time.
+// analyze has all packages of the patterns loaded at once: the analyzer's own Process has "go list" run for each, which takes most of its
+// time.
 func analyze(a *gosec.Analyzer, patterns []string) error {
 	loaded, err := packages.Load(&packages.Config{Mode: gosec.LoadMode}, patterns...)
 	if err != nil {
