@@ -30,7 +30,9 @@ const taken = `export PROGRAMS_BUILT="$PWD/bin/services-ci"
 // Since stages run concurrently, each builds into bin/ under a name of its own.
 var stages = slices.Concat([]stage{{
 	name: "programs", sets: both, cores: 2, within: 15 * time.Minute,
+	// Without what debuggers read, which takes the linker longer than the rest.
 	run: `mkdir -p bin
+export GOFLAGS="${GOFLAGS:-} -ldflags=-s"
 go build -C tools -o ../bin/ ./gotest ./check
 go build -o bin/ ` + programs + `{attack,chaos,conformance,examples,interop}
 go build -o bin/mcpedge-ci ./edge
