@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 "${PYTHON:-python3}" -m venv "$tmp/venv"
-"$tmp/venv/bin/pip" install --quiet --disable-pip-version-check grpcio-tools==1.63.0 'protobuf<6' 'setuptools<81'
+"$tmp/venv/bin/pip" install --quiet --no-compile --disable-pip-version-check grpcio-tools==1.63.0 'protobuf<6' 'setuptools<81'
 mkdir "$tmp/out"
 "$tmp/venv/bin/python" -m grpc_tools.protoc -I ../../proto --python_out="$tmp/out" --pyi_out="$tmp/out" --grpc_python_out="$tmp/out" ../../proto/mcpedge/v1/*.proto ../../proto/mcpedge/hook/v1/*.proto
 for stubs in mcpedge/v1 mcpedge/hook/v1; do

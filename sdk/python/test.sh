@@ -10,6 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 "$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests samples.py
 "$bin/ruff" check --quiet src everything fixture tests samples.py
+export MYPY_CACHE_DIR=$PWD/.mypy_cache # one for all folders: dependencies are read once
 "$bin/mypy" -p mcpedge.capability
 for fixtures in everything fixture; do
   (cd "$fixtures" && "$bin/mypy" --config-file ../pyproject.toml ./*.py)
@@ -23,6 +24,14 @@ printf '{"extraPaths": ["%s/src"], "typeCheckingMode": "standard"}' "$PWD" >"$tm
 ./stubs.sh --check
 "$python" -m pytest -q
 
+# environment makes one of an interpreter, in which the pip of .venv installs the other arguments.
+environment() {
+  folder=$1 interpreter=$2
+  shift 2
+  "$interpreter" -m venv --without-pip "$folder"
+  "$bin/pip" --python "$folder/bin/python" install --quiet --no-compile --disable-pip-version-check "$@"
+}
+
 # interpreter finds a Python by its version, on the PATH or of pyenv's; nothing: there is none.
 interpreter() {
   for candidate in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
@@ -35,16 +44,17 @@ interpreter() {
 
 lowest=$(interpreter 3.10)
 [ -n "$lowest" ] || { echo 'Python 3.10 is not here: the oldest dependencies are tried with python3' >&2; lowest=python3; }
-"$lowest" -m venv "$tmp/oldest"
-"$tmp/oldest/bin/pip" install --quiet --disable-pip-version-check -r oldest.txt
+environment "$tmp/oldest" "$lowest" -r oldest.txt
 echo "the oldest dependencies, with $("$tmp/oldest/bin/python" --version)"
 "$tmp/oldest/bin/python" -W ignore -m pytest -q -o filterwarnings= -p no:cacheprovider --ignore=tests/test_mcp_types.py
 
 newest=$(interpreter 3.14)
 [ -n "$newest" ] || newest=$(interpreter 3.13)
 if [ -n "$newest" ]; then
+  # With a pip of its own: an older one may not run there. What checks and packs the library is not run there.
+  grep -vE '^(build|hatchling|mypy|pyright|ruff|types-)' requirements.txt >"$tmp/newest.txt"
   "$newest" -m venv "$tmp/newest"
-  "$tmp/newest/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
+  "$tmp/newest/bin/pip" install --quiet --no-compile --disable-pip-version-check -r "$tmp/newest.txt"
   echo "the newest dependencies, with $("$tmp/newest/bin/python" --version)"
   "$tmp/newest/bin/python" -m pytest -q -p no:cacheprovider
 else
@@ -52,8 +62,7 @@ else
 fi
 
 "$bin/python" -m build --no-isolation --outdir "$tmp/dist" . >/dev/null
-python3 -m venv "$tmp/empty"
-"$tmp/empty/bin/pip" install --quiet --disable-pip-version-check "$tmp"/dist/*.whl
+environment "$tmp/empty" python3 "$tmp"/dist/*.whl
 edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
 [ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
 "$tmp/empty/bin/python" wheel_test.py "$edge"

@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 if [ ! -e .venv/made ] || [ requirements.txt -nt .venv/made ]; then
   rm -rf .venv
   python3 -m venv .venv >&2
-  .venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt >&2
+  .venv/bin/pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt >&2
   touch .venv/made
 fi
 echo "$PWD/.venv/bin/python"
