@@ -44,7 +44,7 @@ var defaults = map[string]int64{
 }
 
 // zero matches what a comment says of a zero value, if that is a number with or without a unit.
-var zero = regexp.MustCompile(`; 0(?::| means) ([0-9,]+)( [A-Za-z]+)?\.?(?:\s|$)`)
+var zero = regexp.MustCompile(`[;.] 0(?::| means) ([0-9,]+)( [A-Za-z]+)?\.?(?:\s|$)`)
 
 var units = map[string]int64{
 	"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute), "h": int64(time.Hour),
@@ -86,7 +86,7 @@ func TestCommentsNameTheDefaultNames(t *testing.T) {
 	for field, names := range map[string][]string{
 		"Issuer.Algorithms": auth.DefaultAlgorithms, "Claims.Subject": auth.DefaultSubject, "Claims.Scopes": auth.DefaultScopes, "Claims.Roles": auth.DefaultRoles,
 	} {
-		_, said, _ := strings.Cut(comments[field], "empty means ")
+		_, said, _ := strings.Cut(strings.ReplaceAll(comments[field], "Empty", "empty"), "empty means ")
 		said, _, _ = strings.Cut(said+" ", ". ")
 		words := strings.FieldsFunc(said, func(r rune) bool { return r == ' ' || r == ',' })
 		words = slices.DeleteFunc(words, func(w string) bool {
