@@ -76,6 +76,7 @@ func nightlies() []stage {
 go vet -tags=hosts ` + suites + `hosts
 GOTEST_NEEDS=redis-server bin/gotest -count=1 -timeout=25m -tags=hosts ${TESTFLAGS:-} ` + suites + `hosts`,
 		},
+		{name: "installed", sets: nights, cores: 1.5, within: 15 * time.Minute, needs: built, run: tagged("installed", "-run='^TestInstalledVersion$' ", "release")},
 		{name: "examples", sets: nights, cores: 1.5, within: 20 * time.Minute, counts: "EXAMPLES_COUNTS", needs: built, run: "bin/examples"},
 		{name: "apps", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: "npm ci --prefix " + suites + "apps --loglevel=error >/dev/null\n" +
 			tagged("apps", "", "apps")},

@@ -1,7 +1,7 @@
 // Package release holds what of this module is given out, and the versions of it, against what users do with them.
 //
-// TestVersion builds the edge in the ways that people do and asks each program for `mcpedge version`; the images are asked by the
-// suite images.
+// TestVersion builds the edge in the ways that people do and compares the output of `mcpedge version`; TestInstalledVersion (build tag
+// installed) does so for `go install`, and the suite images for the images.
 //
 // TestRelease (build tag release, `make release`) installs what a release has made, each artefact as a user would and where this machine
 // can, starts the edge and calls it, and prints what came of each artefact.

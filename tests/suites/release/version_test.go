@@ -1,8 +1,6 @@
 package release
 
 import (
-	"archive/zip"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,9 +50,6 @@ func TestVersion(t *testing.T) {
 		write(t, filepath.Join(dir, "clone", "LICENSE"), "changed")
 		expect(t, build(t, filepath.Join(dir, "clone")), "version", "v1.2.3+dirty", commit+"-dirty", date)
 	})
-	t.Run("installed by a tag", func(t *testing.T) {
-		expect(t, install(t, filepath.Join(dir, "archive"), "v1.2.3"), "version", "v1.2.3", "unknown", "unknown")
-	})
 }
 
 // expect runs a command of a program that names its version.
@@ -75,61 +70,6 @@ func build(t *testing.T, dir string, flags ...string) string {
 	program := filepath.Join(t.TempDir(), "mcpedge")
 	runApart(t, dir, nil, "go", append(append([]string{"build", "-trimpath", "-buildvcs=auto", "-o", program}, flags...), "./edge")...)
 	return program
-}
-
-// install installs a version of the module from a proxy that has it, made of the sources in a folder.
-func install(t *testing.T, from, version string) string {
-	t.Helper()
-	proxy, bin := t.TempDir(), t.TempDir()
-	at := filepath.Join(proxy, filepath.FromSlash(module), "@v", version)
-	info, err := json.Marshal(map[string]string{"Version": version, "Time": date})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, at+".info", string(info))
-	write(t, filepath.Join(filepath.Dir(at), "list"), "")
-	write(t, filepath.Join(proxy, filepath.FromSlash(module), "@latest"), string(info))
-	goMod, err := os.ReadFile(filepath.Join(from, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, at+".mod", string(goMod))
-	pack(t, from, at+".zip", module+"@"+version)
-	// What it needs of others is in the module cache. That is not to have a made-up version of this one, so the build gets its own.
-	others := strings.TrimSpace(runApart(t, from, nil, "go", "env", "GOMODCACHE"))
-	runApart(t, t.TempDir(), []string{
-		"GOFLAGS=-modcacherw", "GOBIN=" + bin, "GOMODCACHE=" + t.TempDir(), "GOSUMDB=off",
-		"GOPROXY=file://" + filepath.ToSlash(proxy) + ",file://" + filepath.ToSlash(filepath.Join(others, "cache", "download")),
-	}, "go", "install", "-trimpath", module+"/edge@"+version)
-	return filepath.Join(bin, "edge")
-}
-
-// pack makes the zip of a module of the files in a folder.
-func pack(t *testing.T, from, file, prefix string) {
-	t.Helper()
-	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	w := zip.NewWriter(out)
-	err = walk(from, func(path, rel string) error {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		entry, err := w.Create(prefix + "/" + rel)
-		if err == nil {
-			_, err = entry.Write(text)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // repository makes a repository with one commit of the sources and returns its hash.
