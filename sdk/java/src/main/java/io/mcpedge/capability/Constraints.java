@@ -109,14 +109,19 @@ final class Constraints {
   private void bound(Annotation a, boolean least, BigDecimal value, boolean inclusive) {
     boolean number = type.isPrimitive() ? type != boolean.class && type != char.class : Number.class.isAssignableFrom(type);
     only(a, number, "a number");
-    boolean whole = WHOLE.contains(type.getSimpleName());
-    BigDecimal bound = !inclusive && whole ? least ? value.add(BigDecimal.ONE) : value.subtract(BigDecimal.ONE) : value;
-    String keyword = inclusive || whole ? least ? "minimum" : "maximum" : least ? "exclusiveMinimum" : "exclusiveMaximum";
-    if (bound.stripTrailingZeros().scale() <= 0) {
+    // Clients know minimum and maximum best: x > 3 of a whole number is x >= 4.
+    boolean next = !inclusive && WHOLE.contains(type.getSimpleName()) && isWhole(value);
+    BigDecimal bound = next ? least ? value.add(BigDecimal.ONE) : value.subtract(BigDecimal.ONE) : value;
+    String keyword = inclusive || next ? least ? "minimum" : "maximum" : least ? "exclusiveMinimum" : "exclusiveMaximum";
+    if (isWhole(bound)) {
       node.put(keyword, bound.toBigInteger());
     } else {
       node.put(keyword, bound);
     }
+  }
+
+  private static boolean isWhole(BigDecimal value) {
+    return value.stripTrailingZeros().scale() <= 0;
   }
 
   private void pattern(Annotation a, String pattern) {

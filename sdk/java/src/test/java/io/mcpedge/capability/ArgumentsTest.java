@@ -82,6 +82,14 @@ class ArgumentsTest {
         + "\"notes\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"maxProperties\":3}}", schema.toString());
   }
 
+  record Half(@DecimalMax(value = "2.5", inclusive = false) int count) {}
+
+  /** The greatest whole number below 2.5 is 2, not 1. */
+  @Test
+  void excludedBoundsBetweenWholeNumbers() {
+    assertEquals("{\"type\":\"integer\",\"exclusiveMaximum\":2.5}", Schemas.closed("tool half", Half.class).at("/properties/count").toString());
+  }
+
   record Share(@Positive double part) {}
 
   @Test
