@@ -42,8 +42,8 @@ type Call struct {
 	Client Client
 	// LogLevel is the lowest severity that the client wants from this call.
 	LogLevel LogLevel
-	// Begun is whether dispatch ran an earlier round or attempt of the call, or one of the same
-	// number whose backend was busy. Without sessions that is unknown and false.
+	// Begun is true if dispatch ran an earlier round or attempt of the call, or an attempt of this
+	// round whose backend was busy. Without sessions that is unknown, and Begun is false.
 	Begun bool
 	// Backend is the configured name of the backend that ran the earlier rounds: State and
 	// Responses are only for it. Empty means no earlier round.
