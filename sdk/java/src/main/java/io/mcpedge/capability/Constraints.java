@@ -7,6 +7,7 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedParameterizedType;
 import java.lang.reflect.AnnotatedType;
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -109,19 +110,23 @@ final class Constraints {
   private void bound(Annotation a, boolean least, BigDecimal value, boolean inclusive) {
     boolean number = type.isPrimitive() ? type != boolean.class && type != char.class : Number.class.isAssignableFrom(type);
     only(a, number, "a number");
-    // Clients know minimum and maximum best: x > 3 of a whole number is x >= 4.
-    boolean next = !inclusive && WHOLE.contains(type.getSimpleName()) && isWhole(value);
-    BigDecimal bound = next ? least ? value.add(BigDecimal.ONE) : value.subtract(BigDecimal.ONE) : value;
-    String keyword = inclusive || next ? least ? "minimum" : "maximum" : least ? "exclusiveMinimum" : "exclusiveMaximum";
-    if (isWhole(bound)) {
+    boolean whole = WHOLE.contains(type.getSimpleName());
+    BigDecimal bound = whole ? nearest(value, least, inclusive) : value;
+    String keyword = inclusive || whole ? least ? "minimum" : "maximum" : least ? "exclusiveMinimum" : "exclusiveMaximum";
+    if (bound.stripTrailingZeros().scale() <= 0) {
       node.put(keyword, bound.toBigInteger());
     } else {
       node.put(keyword, bound);
     }
   }
 
-  private static boolean isWhole(BigDecimal value) {
-    return value.stripTrailingZeros().scale() <= 0;
+  /** Returns the least, or the greatest, whole number within a bound. */
+  private static BigDecimal nearest(BigDecimal value, boolean least, boolean inclusive) {
+    BigDecimal within = value.setScale(0, least ? RoundingMode.CEILING : RoundingMode.FLOOR);
+    if (inclusive || within.compareTo(value) != 0) {
+      return within;
+    }
+    return least ? within.add(BigDecimal.ONE) : within.subtract(BigDecimal.ONE);
   }
 
   private void pattern(Annotation a, String pattern) {

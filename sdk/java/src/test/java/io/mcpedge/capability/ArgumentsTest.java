@@ -7,6 +7,7 @@ import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import io.mcpedge.capability.testing.TestClient;
 import jakarta.validation.constraints.DecimalMax;
+import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Email;
 import jakarta.validation.constraints.Future;
 import jakarta.validation.constraints.Max;
@@ -82,12 +83,14 @@ class ArgumentsTest {
         + "\"notes\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},\"maxProperties\":3}}", schema.toString());
   }
 
-  record Half(@DecimalMax(value = "2.5", inclusive = false) int count) {}
+  record Between(@DecimalMin(value = "-1.5", inclusive = false) @DecimalMax(value = "2.5", inclusive = false) int excluded,
+      @DecimalMin("-1.5") @DecimalMax("2.5") int included, @DecimalMin(value = "1", inclusive = false) @DecimalMax(value = "3.0", inclusive = false) int whole) {}
 
-  /** The greatest whole number below 2.5 is 2, not 1. */
+  /** The bounds of whole numbers are whole numbers. */
   @Test
-  void excludedBoundsBetweenWholeNumbers() {
-    assertEquals("{\"type\":\"integer\",\"exclusiveMaximum\":2.5}", Schemas.closed("tool half", Half.class).at("/properties/count").toString());
+  void boundsOfWholeNumbersAreWhole() {
+    assertEquals("{\"excluded\":{\"type\":\"integer\",\"minimum\":-1,\"maximum\":2},\"included\":{\"type\":\"integer\",\"minimum\":-1,\"maximum\":2},"
+        + "\"whole\":{\"type\":\"integer\",\"minimum\":2,\"maximum\":2}}", Schemas.closed("tool between", Between.class).path("properties").toString());
   }
 
   record Share(@Positive double part) {}
