@@ -33,6 +33,9 @@ type fake struct {
 	pb.UnimplementedResourceServiceServer
 	pb.UnimplementedPromptServiceServer
 
+	// describing is held by a test in which Describe does not answer.
+	describing sync.Mutex
+
 	mu       sync.Mutex
 	describe *pb.DescribeResponse // nil: UNIMPLEMENTED
 	tools    func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error)
@@ -86,6 +89,8 @@ func (f *fake) setTools(names ...string) {
 
 func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
 	f.described.Add(1)
+	f.describing.Lock()
+	defer f.describing.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.describe == nil {

@@ -437,12 +437,12 @@ func TestHangs(t *testing.T) {
 	p, b, _ := started(t, Config{Target: addr, Refresh: 10 * time.Millisecond}, tune)
 	ready(t, p)
 	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
-	f.mu.Lock()
+	f.describing.Lock()
 	await.Until(t, "down", func() bool { return b.Status().State == Down })
 	if why := b.Status().LastError; !strings.Contains(why, "it takes connections, and did not answer within 50ms") {
 		t.Errorf("why it is down: %s", why)
 	}
-	f.mu.Unlock()
+	f.describing.Unlock()
 	await.Until(t, "ready again, without an error", func() bool {
 		s := b.Status()
 		return s.State == Ready && s.LastError == "" && len(s.Problems) == 0
