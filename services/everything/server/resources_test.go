@@ -75,7 +75,7 @@ func TestWatchedResourceChangesByItself(t *testing.T) {
 		t.Fatalf("%v, %v", m, err)
 	}
 	seen := map[string]bool{}
-	for range 3 {
+	for len(seen) < 2 { // Updates that were received late may be of the same contents.
 		if m, err := stream.Recv(); err != nil || m.GetUpdated().GetUri() != watchedURI {
 			t.Fatalf("%v, %v", m, err)
 		}
@@ -84,9 +84,6 @@ func TestWatchedResourceChangesByItself(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen[out.Result.GetContents()[0].GetText()] = true
-	}
-	if len(seen) < 2 {
-		t.Errorf("three updates, but the contents were %v", seen)
 	}
 	cancel()
 	for err == nil { // Updates that were sent before come first.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // watched returns a watched directory and a channel of its changes.
@@ -27,11 +29,11 @@ func watched(t *testing.T) (dir string, changes chan Change) {
 	return dir, changes
 }
 
-// await collects changes until the condition holds for them.
-func await(t *testing.T, changes chan Change, what string, holds func(Change) bool) {
+// collect collects changes until the condition holds for them.
+func collect(t *testing.T, changes chan Change, what string, holds func(Change) bool) {
 	t.Helper()
 	var all Change
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(await.Patience)
 	for {
 		select {
 		case c := <-changes:
@@ -55,32 +57,32 @@ func TestWatchTellsChanges(t *testing.T) {
 	dir, changes := watched(t)
 	old := filepath.Join(dir, "old.txt")
 	write(t, old, "2") // same size, perhaps the same tick of the clock
-	await(t, changes, "written", has("old.txt", false))
+	collect(t, changes, "written", has("old.txt", false))
 
 	write(t, filepath.Join(dir, "new.txt"), "x")
-	await(t, changes, "created", has("new.txt", true))
+	collect(t, changes, "created", has("new.txt", true))
 
 	write(t, filepath.Join(dir, "deep", "er", "f.txt"), "x")
-	await(t, changes, "created with its directories", has("deep/er/f.txt", true))
+	collect(t, changes, "created with its directories", has("deep/er/f.txt", true))
 	write(t, filepath.Join(dir, "deep", "er", "f.txt"), "xy")
-	await(t, changes, "written in a new directory", has("deep/er/f.txt", false))
+	collect(t, changes, "written in a new directory", has("deep/er/f.txt", false))
 
 	write(t, filepath.Join(dir, ".tmp"), "replaced")
 	if err := os.Rename(filepath.Join(dir, ".tmp"), old); err != nil {
 		t.Fatal(err)
 	}
-	await(t, changes, "replaced by renaming", has("old.txt", false))
+	collect(t, changes, "replaced by renaming", has("old.txt", false))
 
 	if err := os.Rename(filepath.Join(dir, "deep"), filepath.Join(dir, "moved")); err != nil {
 		t.Fatal(err)
 	}
-	await(t, changes, "moved", func(c Change) bool {
+	collect(t, changes, "moved", func(c Change) bool {
 		return c.Listed && slices.Contains(c.Updated, "deep/er/f.txt") && slices.Contains(c.Updated, "moved/er/f.txt")
 	})
 	if err := os.Remove(old); err != nil {
 		t.Fatal(err)
 	}
-	await(t, changes, "removed", has("old.txt", true))
+	collect(t, changes, "removed", has("old.txt", true))
 }
 
 func TestWatchSurvivesItsDirectory(t *testing.T) {
@@ -88,11 +90,11 @@ func TestWatchSurvivesItsDirectory(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	await(t, changes, "the directory went", has("old.txt", true))
+	collect(t, changes, "the directory went", has("old.txt", true))
 	write(t, filepath.Join(dir, "again.txt"), "x")
-	await(t, changes, "the directory came back", has("again.txt", true))
+	collect(t, changes, "the directory came back", has("again.txt", true))
 	write(t, filepath.Join(dir, "again.txt"), "xy")
-	await(t, changes, "written after it came back", has("again.txt", false))
+	collect(t, changes, "written after it came back", has("again.txt", false))
 }
 
 func TestWatchIgnoresHiddenFiles(t *testing.T) {
@@ -100,7 +102,7 @@ func TestWatchIgnoresHiddenFiles(t *testing.T) {
 	write(t, filepath.Join(dir, ".swp"), "x")
 	write(t, filepath.Join(dir, ".git", "index"), "x")
 	write(t, filepath.Join(dir, "seen.txt"), "x")
-	await(t, changes, "created", func(c Change) bool {
+	collect(t, changes, "created", func(c Change) bool {
 		for _, name := range c.Updated {
 			if name != "seen.txt" {
 				t.Errorf("reported %s", name)
@@ -110,7 +112,7 @@ func TestWatchIgnoresHiddenFiles(t *testing.T) {
 	})
 	write(t, filepath.Join(dir, ".swp"), "xy")
 	write(t, filepath.Join(dir, "seen.txt"), "xy")
-	await(t, changes, "written", func(c Change) bool {
+	collect(t, changes, "written", func(c Change) bool {
 		if c.Listed {
 			t.Error("a hidden file changed the list")
 		}

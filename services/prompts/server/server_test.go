@@ -17,7 +17,10 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/capability/capabilitytest"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
+
+const patience = await.Patience
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -40,7 +43,7 @@ func start(t *testing.T, o Options) *capabilitytest.Client {
 }
 
 func timed(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -173,9 +176,14 @@ func changes(t *testing.T, c *capabilitytest.Client) chan struct{} {
 	return events
 }
 
+// put writes a file as a whole: the service has the text before or this one, and never an empty file.
 func put(t *testing.T, dir, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+	hidden := filepath.Join(dir, "."+file)
+	if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(hidden, filepath.Join(dir, file)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,7 +199,7 @@ func TestFilesAreReloaded(t *testing.T) {
 	const base = "plan-vacation code_review"
 	await := func(what string, holds func() bool) {
 		t.Helper()
-		deadline := time.After(10 * time.Second)
+		deadline := time.After(patience)
 		for !holds() {
 			select {
 			case <-events:
@@ -205,7 +213,7 @@ func TestFilesAreReloaded(t *testing.T) {
 		t.Helper()
 		select {
 		case <-events:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("%s: the list's change was not reported", what)
 		}
 	}

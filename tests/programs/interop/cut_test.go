@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // echo answers each line with itself until the test ends.
@@ -40,7 +42,7 @@ func dial(t *testing.T, b *breaker) (net.Conn, *bufio.Reader) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(await.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(c)
