@@ -1,6 +1,4 @@
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -36,18 +34,20 @@ public final class Packed {
     check(pom.contains("<version>" + version + "</version>"), "the page's pom.xml does not name the version " + version);
     run(folder, "mvn", "-q", "-B", "-Dmaven.repo.local=" + args[1], "package");
 
-    String backend = free();
-    String mcp = free();
     List<Process> started = new ArrayList<>();
     try {
-      started.add(start(folder, "java", "-cp", "target/classes:target/lib/*", "Hello", "--listen", backend));
-      started.add(start(folder, args[3], "--listen", mcp, "--admin", free(), "--backend", "hello=" + backend));
-      String answer = answered(mcp, started);
+      // Ports that the system chooses: one that is free now may be another's when it is opened.
+      Path backendLog = folder.resolve("backend.log");
+      started.add(start(folder, backendLog, "java", "-cp", "target/classes:target/lib/*", "Hello", "--listen", "127.0.0.1:0"));
+      String backend = logged(backendLog, " serves on ([0-9.:]+)", started);
+      Path edgeLog = folder.resolve("edge.log");
+      started.add(start(folder, edgeLog, args[3], "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--backend", "hello=" + backend));
+      String answer = answered(logged(edgeLog, "endpoint=(\\S+)", started), started);
       check(answer.contains("\"content\":[{\"type\":\"text\",\"text\":\"Hello, Ada\"}]"), answer);
     } finally {
       for (int i = started.size() - 1; i >= 0; i--) {
         started.get(i).destroy();
-        check(started.get(i).waitFor(15, TimeUnit.SECONDS), "a process does not end");
+        check(started.get(i).waitFor(60, TimeUnit.SECONDS), "a process does not end");
       }
     }
     check(started.get(0).exitValue() == 0, "the backend ended with " + started.get(0).exitValue());
@@ -65,11 +65,11 @@ public final class Packed {
   }
 
   /** Calls the tool until the edge has it. */
-  private static String answered(String mcp, List<Process> started) throws Exception {
-    HttpRequest request = HttpRequest.newBuilder(URI.create("http://" + mcp + "/mcp")).header("Content-Type", "application/json")
+  private static String answered(String endpoint, List<Process> started) throws Exception {
+    HttpRequest request = HttpRequest.newBuilder(URI.create(endpoint)).header("Content-Type", "application/json")
         .header("MCP-Protocol-Version", "2026-07-28").header("Mcp-Method", "tools/call").header("Mcp-Name", "greet")
         .POST(HttpRequest.BodyPublishers.ofString(CALL)).build();
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
     String last = "";
     while (System.nanoTime() < end && !last.contains("\"result\"")) {
       check(started.stream().allMatch(Process::isAlive), "the backend or the edge has ended");
@@ -83,18 +83,27 @@ public final class Packed {
     return last;
   }
 
-  private static Process start(Path folder, String... command) throws IOException {
-    return new ProcessBuilder(command).directory(folder.toFile()).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+  private static Process start(Path folder, Path log, String... command) throws IOException {
+    return new ProcessBuilder(command).directory(folder.toFile()).redirectError(log.toFile()).start();
+  }
+
+  /** Returns what the group of a pattern is in a log, once it is there. */
+  private static String logged(Path log, String pattern, List<Process> started) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(120);
+    while (true) {
+      boolean alive = started.stream().allMatch(Process::isAlive);
+      String text = Files.readString(log);
+      Matcher m = Pattern.compile(pattern).matcher(text.substring(0, text.lastIndexOf('\n') + 1)); // whole lines
+      if (m.find()) {
+        return m.group(1);
+      }
+      check(alive && System.nanoTime() < end, "there is no \"" + pattern + "\" in the log:\n" + text);
+      Thread.sleep(100);
+    }
   }
 
   private static void run(Path folder, String... command) throws Exception {
     check(new ProcessBuilder(command).directory(folder.toFile()).inheritIO().start().waitFor() == 0, String.join(" ", command) + " failed");
-  }
-
-  private static String free() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return "127.0.0.1:" + socket.getLocalPort();
-    }
   }
 
   private static void check(boolean holds, String otherwise) {

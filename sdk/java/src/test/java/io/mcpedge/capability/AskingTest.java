@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
@@ -42,6 +43,31 @@ class AskingTest {
   record Nested(Map<String, String> within) {}
 
   private final Capability s = new Capability("test", "1");
+
+  /** Collects the messages of the library's log, which the console does not get meanwhile. */
+  private static final class Said extends Handler implements AutoCloseable {
+    final List<String> messages = new CopyOnWriteArrayList<>();
+    private final Logger log = Logger.getLogger("io.mcpedge.capability");
+
+    Said() {
+      log.addHandler(this);
+      log.setUseParentHandlers(false);
+    }
+
+    @Override
+    public void publish(LogRecord record) {
+      messages.add(record.getMessage());
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {
+      log.setUseParentHandlers(true);
+      log.removeHandler(this);
+    }
+  }
 
   @Test
   void formsAreMadeOfRecords() {
@@ -110,22 +136,7 @@ class AskingTest {
   @Test
   void whatDoesNotFitIsAskedAgain() {
     s.tool("order", "Orders", call -> "" + call.ask("order", "What?", Order.class).count());
-    List<String> said = new java.util.concurrent.CopyOnWriteArrayList<>();
-    Logger log = Logger.getLogger("io.mcpedge.capability");
-    Handler handler = new Handler() {
-      @Override
-      public void publish(LogRecord record) {
-        said.add(record.getMessage());
-      }
-
-      @Override
-      public void flush() {}
-
-      @Override
-      public void close() {}
-    };
-    log.addHandler(handler);
-    try (var client = new TestClient(s)) {
+    try (var said = new Said(); var client = new TestClient(s)) {
       var request = CallToolRequest.newBuilder().setName("order").setContext(Contexts.DEFAULT);
       var stub = ToolServiceGrpc.newBlockingStub(client.channel());
       for (String wrong : List.of("{\"size\":\"small\",\"count\":9}", "{\"size\":\"small\",\"count\":1.5}")) {
@@ -135,9 +146,7 @@ class AskingTest {
       var result = stub.callTool(request.clone().addInputResponses(accepted("order", "{\"size\":\"small\",\"count\":2}")).build()).next().getResult();
       assertEquals("2", result.getContent(0).getText().getText());
       String want = "call test repeats a question: the answer to \"order\" does not fit: the member \"count\" must be an integer, at least 1, at most 5";
-      assertEquals(List.of(want, want), said);
-    } finally {
-      log.removeHandler(handler);
+      assertEquals(List.of(want, want), said.messages);
     }
   }
 
@@ -148,14 +157,18 @@ class AskingTest {
     s.tool("roots", "Asks", call -> call.roots("roots").size());
     s.tool("model", "Asks", call -> call.sample("model", "Hello", 10).text());
     s.tool("year", "Asks", call -> call.ask("year", "Until?", Lending.class).until());
-    try (var client = new TestClient(s).answer("sure", Answer.accepted(true)).answer("roots", Answer.sampled("a")).answer("model", Answer.declined())
-        .answer("year", Answer.accepted(Map.of("from", "small", "until", "1999-01-01")))) {
+    try (var said = new Said(); var client = new TestClient(s).answer("sure", Answer.accepted(true)).answer("roots", Answer.sampled("a"))
+        .answer("model", Answer.declined()).answer("year", Answer.accepted(Map.of("from", "small", "until", "1999-01-01")))) {
       for (var tried : Map.of(
           "sure", "the answer to \"sure\" does not fit: it must be a JSON object of the members sure",
           "roots", "the answer to \"roots\" does not fit: it must be a list of roots",
           "model", "the answer to \"model\" does not fit: it must be a message of a model",
           "year", "the call still asks for \"year\" after 32 rounds; the log has the answer that does not fit, and why").entrySet()) {
         assertEquals(tried.getValue(), assertThrows(AssertionError.class, () -> client.callTool(tried.getKey())).getMessage());
+      }
+      assertEquals(31, said.messages.size(), "each round but the first says why it repeats the question");
+      for (String message : said.messages) {
+        assertTrue(message.startsWith("call test repeats a question: the answer to \"year\" does not fit: "), message);
       }
     }
   }
