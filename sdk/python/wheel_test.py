@@ -3,11 +3,12 @@
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.error
 import urllib.request
 
 from mcpedge import capability
@@ -20,13 +21,19 @@ program = re.search(r"```python\n(.*?)```", (here / "README.md").read_text(), re
 assert program is not None
 
 
-def free() -> str:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{s.getsockname()[1]}"
+def served(process: subprocess.Popen[str], line: str) -> str:
+    """Returns the address that a line of the log of a process has: the system has chosen the port."""
+    assert process.stderr is not None
+    seen = ""
+    for text in process.stderr:
+        seen += text
+        if found := re.search(line, text):
+            # What else is logged must not fill the pipe.
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            return found[1]
+    raise AssertionError(f"the process ended without an address:\n{seen}")
 
 
-listen, mcp, admin = free(), free(), free()
 body = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -41,25 +48,28 @@ headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2026-07-
 with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder, "server.py")
     file.write_text(program[1])
-    backend = subprocess.Popen([sys.executable, str(file), "--listen", listen], stderr=subprocess.PIPE, text=True)
-    assert backend.stderr is not None and listen in (line := backend.stderr.readline()), line
-    edge = subprocess.Popen([sys.argv[1], "--listen", mcp, "--admin", admin, "--backend", f"hello={listen}"], stderr=subprocess.DEVNULL)
+    backend = subprocess.Popen([sys.executable, str(file), "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+    listen = served(backend, r" serves on (\S+)")
+    command = [sys.argv[1], "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--backend", f"hello={listen}"]
+    edge = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
-        end = time.monotonic() + 30
+        mcp = served(edge, r"endpoint=(\S+)")
+        end = time.monotonic() + 120
         while True:
+            request = urllib.request.Request(mcp, json.dumps(body).encode(), headers)
             try:
-                urllib.request.urlopen(f"http://{admin}/readyz")
+                answer = json.load(urllib.request.urlopen(request))
+            except urllib.error.HTTPError as e:  # the edge does not know the tool yet
+                answer = {"status": e.code, "body": e.read().decode()}
+            if "result" in answer:
                 break
-            except OSError:
-                assert time.monotonic() < end and backend.poll() is None and edge.poll() is None, "the edge is not ready"
-                time.sleep(0.1)
-        request = urllib.request.Request(f"http://{mcp}/mcp", json.dumps(body).encode(), headers)
-        answer = json.load(urllib.request.urlopen(request))
+            assert time.monotonic() < end and backend.poll() is None and edge.poll() is None, f"the edge does not serve the tool: {answer}"
+            time.sleep(0.1)
         assert answer.get("result", {}).get("content") == [{"type": "text", "text": "Hello, Ada"}], answer
     finally:
         edge.terminate()
         backend.terminate()
-        edge.wait(15)
-        ended = backend.wait(15)
+        edge.wait(60)
+        ended = backend.wait(60)
     assert ended == 0, f"the backend ended with {ended}"
 print("wheel: greet answered through an edge")

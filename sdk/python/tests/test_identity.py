@@ -201,7 +201,7 @@ def test_who_leaves_does_not_end_the_fetch_of_others(edge: Edge, monkeypatch: py
 
     def slow(of: Identities) -> str:
         asked.set()
-        goes_on.wait(10)
+        goes_on.wait(60)
         return read(of)
 
     monkeypatch.setattr(Identities, "_read", slow)
@@ -211,7 +211,7 @@ def test_who_leaves_does_not_end_the_fetch_of_others(edge: Edge, monkeypatch: py
             return asyncio.create_task(identities.verify((("mcp-identity", edge.sign()),), "c1"))
 
         leaver, waits = verify(), verify()
-        await asyncio.to_thread(asked.wait, 10)
+        await asyncio.to_thread(asked.wait, 60)
         leaver.cancel()
         await asyncio.wait([leaver])
         late = verify()

@@ -3,8 +3,8 @@ import datetime
 import json
 import logging
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -41,7 +41,7 @@ from mcpedge.v1 import backend_pb2, common_pb2, content_pb2, prompts_pb2, resour
 def session(server: Server, do: Callable[[Client], Awaitable[None]], **more: Any) -> None:
     async def run() -> None:
         async with Client(server, **more) as client:
-            await asyncio.wait_for(do(client), 20)
+            await asyncio.wait_for(do(client), 120)
 
     asyncio.run(run())
 
@@ -92,10 +92,12 @@ def test_progress_is_coalesced_when_the_reader_is_slow() -> None:
 
 def test_an_async_handler_is_cancelled_and_a_plain_one_is_told() -> None:
     s = Server("test", "1")
+    begun: list[str] = []
     ended: list[str] = []
 
     @s.tool
     async def waits() -> None:
+        begun.append("waits")
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -104,21 +106,29 @@ def test_an_async_handler_is_cancelled_and_a_plain_one_is_told() -> None:
 
     @s.tool
     def polls(call: Call) -> None:
+        begun.append("polls")
         while not call.cancelled:
             time.sleep(0.01)
         ended.append("polls")
 
     async def do(client: Client) -> None:
         for name in ("waits", "polls"):
-            stream = client.tools.CallTool(tools_pb2.CallToolRequest(name=name), timeout=0.3)
-            with pytest.raises(grpc.aio.AioRpcError) as e:
-                await stream.read()
-            assert e.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-            await until(lambda name=name: name in ended)  # type: ignore[misc]
+            timeout = 0.3
+            while name not in begun:  # a call whose deadline passes before the server has seen it runs no handler
+                stream = client.tools.CallTool(tools_pb2.CallToolRequest(name=name), timeout=timeout)
+                with pytest.raises(grpc.aio.AioRpcError) as e:
+                    await stream.read()
+                assert e.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+                timeout *= 2
+            await until(lambda name=name: ended.count(name) == begun.count(name))  # type: ignore[misc]
+            before = begun.count(name)
             stream = client.tools.CallTool(tools_pb2.CallToolRequest(name=name))
-            await asyncio.sleep(0.1)
+            reading = asyncio.ensure_future(stream.read())
+            await until(lambda name=name, before=before: begun.count(name) > before)  # type: ignore[misc]
+            assert ended.count(name) == before, "it ended by itself"
             stream.cancel()
-            await until(lambda name=name: ended.count(name) == 2)  # type: ignore[misc]
+            await asyncio.wait([reading])
+            await until(lambda name=name: ended.count(name) == begun.count(name))  # type: ignore[misc]
 
     session(s, do)
 
@@ -247,7 +257,7 @@ def test_every_watch_that_begins_is_stopped() -> None:
     class Slow(ResourceWatcher):
         def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
             begun[0] += 1
-            goes_on.wait(10)
+            goes_on.wait(60)
             return self.stop
 
         def stop(self) -> None:
@@ -472,13 +482,15 @@ def test_the_trace_of_the_edge_goes_on() -> None:
 
 
 PROGRAM = """
-import time
+import pathlib, time
 from mcpedge.capability import Server
-server = Server("program", "1.0.0", grace=5)
+server = Server("program", "1.0.0", grace=120)
+go = pathlib.Path(__file__).with_name("go")
 @server.tool
 def slow() -> str:
     print("slow began", flush=True)
-    time.sleep(0.5)
+    while not go.exists():
+        time.sleep(0.02)
     return "done"
 server.run()
 """
@@ -504,13 +516,11 @@ print("after", flush=True)
 
 
 def start(tmp_path: Path, *flags: str, program: str = PROGRAM) -> "tuple[subprocess.Popen[str], str]":
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{s.getsockname()[1]}"
-    return launch(tmp_path, address, *flags, text=program), address
+    """Returns a program that serves on a port that the system has chosen, and its address."""
+    return launch(tmp_path, "127.0.0.1:0", *flags, text=program)
 
 
-def launch(tmp_path: Path, address: str, *flags: str, text: str = PROGRAM) -> "subprocess.Popen[str]":
+def launch(tmp_path: Path, address: str, *flags: str, text: str = PROGRAM) -> "tuple[subprocess.Popen[str], str]":
     file = tmp_path / "program.py"
     file.write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -520,15 +530,17 @@ def launch(tmp_path: Path, address: str, *flags: str, text: str = PROGRAM) -> "s
     )  # fmt: skip
     assert program.stderr is not None
     line = program.stderr.readline()
-    assert address in line, line
-    return program
+    serves = re.search(r" serves on (\S+)", line)
+    assert serves is not None, line
+    return program, serves[1]
 
 
 def test_a_program_stops_gracefully(tmp_path: Path) -> None:
     program, address = start(tmp_path)
     with grpc.insecure_channel(address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
-        assert stub.Check(health_pb2.HealthCheckRequest(service="mcpedge.v1.ToolService")).status == health_pb2.HealthCheckResponse.SERVING
+        health = stub.Watch(health_pb2.HealthCheckRequest(service="mcpedge.v1.ToolService"))
+        assert next(health).status == health_pb2.HealthCheckResponse.SERVING
         from mcpedge.v1.tools_pb2_grpc import ToolServiceStub
 
         calls: Any = ToolServiceStub(channel)
@@ -539,19 +551,22 @@ def test_a_program_stops_gracefully(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
-            timeout=30,
+            timeout=120,
         )
         assert second.returncode == 1 and "cannot listen on" in second.stderr and "Traceback" not in second.stderr
         program.send_signal(signal.SIGTERM)
+        assert next(health).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        health.cancel()
+        (tmp_path / "go").touch()
         assert [m.result.content[0].text.text for m in stream] == ["done"]
-    assert program.wait(10) == 0
+    assert program.wait(60) == 0
     program.communicate()
 
 
 def test_what_comes_after_run_is_not_cut_off(tmp_path: Path) -> None:
     program, _ = start(tmp_path, program=AFTER)
     program.terminate()
-    out, _ = program.communicate(timeout=20)
+    out, _ = program.communicate(timeout=60)
     assert (out, program.returncode) == ("after\nat exit\n", 0)
 
 
@@ -584,7 +599,7 @@ def test_no_grpc_server_is_left_when_the_interpreter_ends(tmp_path: Path) -> Non
     file = tmp_path / "program.py"
     file.write_text(LEFT)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, timeout=30)
+    ran = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, timeout=120)
     assert (ran.stdout, ran.returncode) == ("0\n", 0), ran.stderr
 
 
@@ -604,31 +619,31 @@ def test_a_plain_handler_that_still_runs_is_named_and_awaited(tmp_path: Path, en
     assert any("waits for plain handlers that still run: tool stuck;" in line for line in program.stderr)
     if not ends:
         program.terminate()
-        program.communicate(timeout=20)
+        program.communicate(timeout=60)
         assert program.returncode == -signal.SIGTERM
         return
     assert program.stdout.readline() == "after\n", "run returns though the handler still runs"
     (tmp_path / "go").touch()
-    assert (*program.communicate(timeout=20), program.returncode) == ("stuck ended\nat exit\n", "", 0)
+    assert (*program.communicate(timeout=60), program.returncode) == ("stuck ended\nat exit\n", "", 0)
 
 
 def test_a_unix_socket_is_taken_only_when_nobody_serves_it(tmp_path: Path) -> None:
     path = tmp_path / "s"
-    first = launch(tmp_path, f"unix:{path}")
+    first, _ = launch(tmp_path, f"unix:{path}")
     try:
         for address in (f"unix:{path}", f"unix://{path}"):
             with pytest.raises(OSError, match=r"cannot listen on unix:.*: another process serves it"):
-                asyncio.run(asyncio.wait_for(serve(Server("test", "1"), address), 5))
+                asyncio.run(asyncio.wait_for(serve(Server("test", "1"), address), 60))
     finally:
         first.kill()
         first.communicate()
     assert path.exists()
-    second = launch(tmp_path, f"unix:{path}")  # the socket that is left is replaced
+    second, _ = launch(tmp_path, f"unix:{path}")  # the socket that is left is replaced
     second.terminate()
     second.communicate()
     path.write_text("of someone")
     with pytest.raises(OSError, match=r"cannot listen on unix:.* is no socket"):
-        asyncio.run(asyncio.wait_for(serve(Server("test", "1"), f"unix:{path}"), 5))
+        asyncio.run(asyncio.wait_for(serve(Server("test", "1"), f"unix:{path}"), 60))
     assert path.read_text() == "of someone"
 
 
@@ -645,7 +660,7 @@ def test_tls(tmp_path: Path) -> None:
             with grpc.secure_channel(address, credentials) as channel:
                 stub: Any = health_pb2_grpc.HealthStub(channel)
                 try:
-                    stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+                    stub.Check(health_pb2.HealthCheckRequest(), timeout=60)
                     assert ok
                 except grpc.RpcError as e:
                     assert not ok, e
