@@ -44,7 +44,7 @@ func oddHosts(ctx context.Context, s *site, r *ruled) (err error) {
 		if e != nil {
 			return e
 		}
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(answersWithin))
 		_, e = io.WriteString(conn, "POST /mcp HTTP/1.1\r\n"+headers+"\r\nAuthorization: "+c.authorization()+
 			"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 		raw, e2 := io.ReadAll(conn)

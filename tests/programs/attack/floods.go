@@ -60,7 +60,7 @@ func (s *site) flood(ctx context.Context, from func(int) *rogue) error {
 	}
 	s.note("%d connections made", len(conns))
 	// As a load balancer's probes: each over a connection of its own.
-	probes := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 3 * time.Second}
+	probes := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: answersWithin}
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); pause(ctx, 200*time.Millisecond) {
 		resp, err := probes.Get("http://" + s.edge.Admin + "/healthz")
 		if err != nil {

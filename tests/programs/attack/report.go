@@ -52,7 +52,10 @@ type wait struct {
 
 // ok says whether it was gone in time. A deaf client is due only once all that lies between it and the edge is
 // full, which takes a while on a machine that is busy with attacks.
-func (w wait) ok() bool { return w.err == nil && w.after > 0 && w.after <= w.due+2*slack }
+func (w wait) ok() bool { return w.err == nil && w.after > 0 && w.after <= w.due+filling }
+
+// filling is how long it may take until all that lies between a deaf client and the edge is full.
+const filling = 20 * time.Second
 
 func (w wait) String() string {
 	switch {
