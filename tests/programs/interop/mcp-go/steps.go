@@ -289,7 +289,7 @@ func (v *visit) killed(ctx context.Context) error {
 	for len(v.told) > 0 {
 		<-v.told // of the steps before
 	}
-	ended := v.countdown(ctx, "killed", 30, 100)
+	ended := v.countdown(ctx, "killed", 600, 100)
 	if err := v.counted(ctx, "killed", 1, 3); err != nil {
 		return err
 	}

@@ -17,18 +17,22 @@ export async function broken({ client, told, asked, answer, requests, wire, opti
   const resumed = () => requests.items.filter((r) => r.method === "GET" && r.lastEventId && r.status === 200).length;
 
   await step("resume a call", async () => {
-    requests.clear();
-    wire.clear();
-    let cutting;
-    const r = await client.callTool({ name: "countdown", arguments: { steps: 12, interval_ms: 60 } }, undefined, {
-      onprogress: (p) => {
-        if (p.progress === 3) cutting = cut();
-      },
-    });
-    await cutting;
-    contains(text(r), "Counted down 12 steps", "text");
-    equal(progressed(wire), { 12: upTo(12) }, "progress");
-    if (resumed() === 0) fail("requests", "a GET with Last-Event-ID", requests.items);
+    // A busy machine may cut the connection only after the call has ended: the next call takes longer.
+    for (const interval_ms of [60, 300, 1500]) {
+      requests.clear();
+      wire.clear();
+      let cutting;
+      const r = await client.callTool({ name: "countdown", arguments: { steps: 12, interval_ms } }, undefined, {
+        onprogress: (p) => {
+          if (p.progress === 3) cutting = cut();
+        },
+      });
+      await cutting;
+      contains(text(r), "Counted down 12 steps", "text");
+      equal(progressed(wire), { 12: upTo(12) }, "progress");
+      if (resumed() > 0) return;
+    }
+    fail("requests", "a GET with Last-Event-ID", requests.items);
   });
   await step("resume a call twice", async () => {
     wire.clear();
