@@ -115,13 +115,16 @@ func exercise(t *testing.T, o observer) *exported {
 		o.ready(group, redis)
 	}
 	// Twice, for rates: a counter that appears with its first value has none.
+	longest := tardiness / slower
 	for minutes := range int64(2) {
-		for _, version := range []string{legacy, modern} {
-			use(t, ctx, first, version)
-		}
-		listen(t, ctx, first)
+		began := time.Now()
 		makeTaskOf(t, ctx, first, "later")
 		makeTaskOf(t, ctx, first, "approved", "Authorization", "Bearer "+requester)
+		longest = max(longest, time.Since(began))
+		for _, version := range []string{legacy, modern} {
+			longest = use(t, ctx, first, version, longest)
+		}
+		listen(t, ctx, first)
 		for listened(t, first) <= uint64(minutes) { // The replica may notice later.
 			if ctx.Err() != nil {
 				t.Fatal("a subscription that its client closed goes on")
@@ -205,8 +208,9 @@ func scrapeReplica(t *testing.T, e *replicas.Edge, out series) (map[string]*dto.
 	return families, string(text)
 }
 
-// use is an official client that asks for all there is, wrongly too, and leaves.
-func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
+// use is an official client that asks for all there is, wrongly too, and leaves. It returns the duration of the longest call other than
+// that of dawdle, if that exceeds longest, the same of earlier clients; dawdle takes slower times as long.
+func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string, longest time.Duration) time.Duration {
 	t.Helper()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -228,11 +232,13 @@ func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
 	if _, err := session.ListTools(ctx, nil); err != nil {
 		t.Error(err)
 	}
-	for _, tool := range []string{"count", "ask", "refuse", "break", "ask", "missing", "seldom", "seldom", "forbidden", "approved", "dawdle"} {
+	for _, tool := range []string{"count", "ask", "refuse", "break", "ask", "missing", "seldom", "seldom", "forbidden", "approved"} {
 		p := &mcp.CallToolParams{Name: tool, Arguments: map[string]any{}}
 		p.SetProgressToken(tool)
+		began := time.Now()
 		_, err := session.CallTool(ctx, p) // what fails is meant to
-		if (tool == "count" || tool == "refuse" || tool == "dawdle") && err != nil {
+		longest = max(longest, time.Since(began))
+		if (tool == "count" || tool == "refuse") && err != nil {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}
@@ -240,10 +246,17 @@ func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
 	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "count", Arguments: many}); err == nil {
 		t.Error("more values than a call may have are taken")
 	}
+	began := time.Now()
 	if _, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet"}); err != nil {
 		t.Error(err)
+	}
+	longest = max(longest, time.Since(began))
+	slow := lasting{Milliseconds: (slower * longest).Milliseconds()}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "dawdle", Arguments: slow}); err != nil {
+		t.Errorf("dawdle: %v", err)
 	}
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
+	return longest
 }

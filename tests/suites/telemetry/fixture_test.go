@@ -57,8 +57,17 @@ func startHollow(t *testing.T, ca *authority.CA) (addr string) {
 	return l.Addr().String()
 }
 
-// tardiness is how long the tool dawdle takes: more than anything else that the test calls.
-const tardiness = 1200 * time.Millisecond
+// tardiness is how long the tool dawdle takes at least. It takes slower times as long as the longest of all other calls, which is more
+// than the ratio of the bounds of any bucket of a histogram.
+const (
+	tardiness = 1200 * time.Millisecond
+	slower    = 4
+)
+
+// lasting is how long the tool dawdle takes.
+type lasting struct {
+	Milliseconds int64 `json:"milliseconds"`
+}
 
 // startTardy serves a backend that is slow until the test ends.
 func startTardy(t *testing.T) (addr string) {
@@ -69,9 +78,9 @@ func startTardy(t *testing.T) (addr string) {
 	}
 	s := capability.New("tardy", "1.0.0", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	capability.AddTool(s, "dawdle", "Is slow",
-		func(ctx context.Context, _ *capability.Call, _ nothing) (string, error) {
+		func(ctx context.Context, _ *capability.Call, in lasting) (string, error) {
 			select {
-			case <-time.After(tardiness):
+			case <-time.After(time.Duration(in.Milliseconds) * time.Millisecond):
 				return "done", nil
 			case <-ctx.Done():
 				return "", ctx.Err()
