@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { write } from "./samples.mjs";
@@ -39,36 +38,47 @@ write(samples);
 node(samples, ...tsc, "server.ts", "main.ts", "server.test.ts");
 node(samples, "--import", "tsx", "--test", "--test-reporter=dot", "server.test.ts");
 
-const ports = await Promise.all([0, 0, 0].map(freePort));
-const [backend, mcp, admin] = ports.map((port) => `127.0.0.1:${port}`);
+const backend = `unix:${join(folder, "hello.sock")}`;
 const started = [];
-const start = (command, args) =>
-  started.push(spawn(command, args, { cwd: project, stdio: ["ignore", "inherit", "inherit"] }));
+const start = (command, args) => {
+  const child = spawn(command, args, { cwd: project, stdio: ["ignore", "inherit", "pipe"] });
+  child.log = "";
+  child.stderr.on("data", (text) => (child.log += text));
+  started.push(child);
+  return child;
+};
 try {
   start(process.execPath, ["--import", "tsx", "server.ts", "--listen", backend]);
-  start(process.env.MCPEDGE_PROGRAM, ["--listen", mcp, "--admin", admin, "--backend", `hello=${backend}`]);
-  const answer = await answered();
-  assert.deepEqual(answer.result?.content, [{ type: "text", text: "Hello, Ada" }], JSON.stringify(answer));
+  const any = "127.0.0.1:0"; // ports that the system chooses: one that is free now may be another's when it is opened
+  const edge = start(process.env.MCPEDGE_PROGRAM, ["--listen", any, "--admin", any, "--backend", `hello=${backend}`]);
+  const answer = await answered(edge);
+  assert.deepEqual(answer?.result?.content, [{ type: "text", text: "Hello, Ada" }], logs(answer));
   console.log(`ok: ${tarball}, installed into an empty project, serves a tool through an edge`);
 } finally {
   for (const child of started) child.kill();
 }
 
+function logs(answer) {
+  return [JSON.stringify(answer), ...started.map((child) => child.log)].join("\n");
+}
+
 /** Calls the tool until the edge has it. */
-async function answered() {
+async function answered(edge) {
   for (let attempt = 0; ; attempt++) {
-    const response = await call().catch(() => undefined);
-    if (response?.result || attempt === 200) return response;
+    const endpoint = /endpoint=(\S+)/.exec(edge.log)?.[1];
+    const response = endpoint && (await call(endpoint).catch(() => undefined));
+    const over = started.some((child) => child.exitCode !== null);
+    if (response?.result || attempt === 1200 || over) return response;
     await setTimeout(100);
   }
 }
 
-async function call() {
+async function call(endpoint) {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
   };
-  const response = await fetch(`http://${mcp}/mcp`, {
+  const response = await fetch(endpoint, {
     method: "POST",
     headers: {
       "Content-Type": "application/json",
@@ -87,12 +97,4 @@ async function call() {
   const text = await response.text();
   const data = text.split("\n").find((line) => line.startsWith("data: {"));
   return JSON.parse(data ? data.slice("data: ".length) : text);
-}
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
