@@ -16,10 +16,10 @@ import (
 )
 
 // StopWithin is the timeout for a program to end after SIGTERM.
-const StopWithin = 40 * time.Second
+const StopWithin = time.Minute
 
 // ReadyWithin is the timeout for a program to become ready.
-const ReadyWithin = 30 * time.Second
+const ReadyWithin = time.Minute
 
 // Process is a started program. It is safe for concurrent use.
 type Process struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is the timeout for an answer of a server.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Server is a running redis-server. It is not safe for concurrent use.
 type Server struct {

@@ -164,6 +164,9 @@ func (p *Proxy) ask(ctx context.Context, asker *http.Client, i int) {
 		return
 	}
 	resp, err := asker.Do(req)
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return // It says nothing: the machine may be busy.
+	}
 	if err != nil {
 		p.ready[i].Store(false)
 		return

@@ -24,6 +24,9 @@ type target struct {
 	name           string
 	endpoint, asks string
 	unready        atomic.Bool
+	// slow has /readyz answer when its client has left. asked counts the requests of it.
+	slow  atomic.Bool
+	asked atomic.Int64
 }
 
 func (t *target) Name() string                { return t.name }
@@ -37,7 +40,12 @@ func startTargets(t *testing.T, n int, do http.HandlerFunc) ([]*target, *Proxy) 
 		x := &target{name: fmt.Sprint(i + 1)}
 		mux := http.NewServeMux()
 		mux.HandleFunc("/mcp", do)
-		mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+		mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) {
+			x.asked.Add(1)
+			if x.slow.Load() {
+				<-r.Context().Done()
+				return
+			}
 			if x.unready.Load() {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
@@ -96,6 +104,20 @@ func TestProxyPassesOverUnreadyReplicas(t *testing.T) {
 		}
 		return by[0] == "2" && by[1] == "2"
 	})
+}
+
+// A replica that does not tell in time whether it is ready, as the machine is busy, is what it was before.
+func TestProxyKeepsSlowReplicas(t *testing.T) {
+	all, p := startTargets(t, 1, echo)
+	all[0].slow.Store(true)
+	before := all[0].asked.Load()
+	await.Until(t, "requests of /readyz to have no answer", func() bool { return all[0].asked.Load() >= before+3 })
+	if status, body, _ := post(t, p, "x"); status != http.StatusOK || body != "x" {
+		t.Errorf("status %d, body %q", status, body)
+	}
+	all[0].slow.Store(false)
+	all[0].unready.Store(true)
+	await.Until(t, "the replica to be unready", func() bool { status, _, _ := post(t, p, "x"); return status != http.StatusOK })
 }
 
 // Requests for a replica that cannot be dialled go to another one at once.
