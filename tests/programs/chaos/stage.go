@@ -252,7 +252,7 @@ func (s *stage) leftKeys(ctx context.Context, clients []*client) ([]string, erro
 	c := s.redis.Client()
 	defer c.Close()
 	// The holders of an erased session are kept for 10 s.
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		var left []string
 		scan := c.Scan(ctx, 0, "*", 1000).Iterator()
 		for scan.Next(ctx) {
@@ -277,7 +277,7 @@ func (s *stage) leftGoroutines(ctx context.Context) ([]string, error) {
 	s.proxy.CloseIdle()
 	var left []string
 	for i, e := range s.edges {
-		for end := time.Now().Add(20 * time.Second); ; {
+		for end := time.Now().Add(time.Minute); ; {
 			n, stacks, err := e.Goroutines(ctx)
 			if err != nil {
 				return nil, err

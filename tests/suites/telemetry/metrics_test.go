@@ -146,7 +146,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	r.exercise(e)
 	callModern(t, e.URL+"/one", "echo", `,"arguments":{"name":"x"}`, "").response()
 	open(t, http.MethodPost, e.URL, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "MCP-Protocol-Version", legacy)
-	families := scrape(t, e.Admin)
+	families := scrapeAll(t, e.Admin)
 	known := map[string]bool{"target_info": true, "promhttp_metric_handler_errors_total": true}
 	for _, i := range telemetry.Catalogue {
 		name := prometheusName(i)
@@ -165,6 +165,46 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	}
 }
 
+// scrapeAll scrapes once all metrics of the catalogue have all their labels: some are recorded after the response was sent, or when a task ends.
+func scrapeAll(t *testing.T, admin string) (families map[string]*dto.MetricFamily) {
+	t.Helper()
+	var lacking []string
+	t.Cleanup(func() {
+		if len(lacking) > 0 {
+			t.Errorf("missing are %q", lacking)
+		}
+	})
+	await.Until(t, "all metrics with all labels", func() bool {
+		families, lacking = scrape(t, admin), nil
+		for _, i := range telemetry.Catalogue {
+			f := families[prometheusName(i)]
+			if f == nil {
+				lacking = append(lacking, i.Name)
+				continue
+			}
+			for _, label := range missingLabels(i, f) {
+				lacking = append(lacking, i.Name+" "+label)
+			}
+		}
+		return len(lacking) == 0
+	})
+	return families
+}
+
+// missingLabels are those of a metric in the catalogue that none of its series has.
+func missingLabels(i telemetry.Instrument, f *dto.MetricFamily) []string {
+	missing := map[string]bool{}
+	for _, a := range i.Attributes {
+		missing[strings.ReplaceAll(string(a), ".", "_")] = true
+	}
+	for _, m := range f.GetMetric() {
+		for _, l := range m.GetLabel() {
+			delete(missing, l.GetName())
+		}
+	}
+	return slices.Collect(maps.Keys(missing))
+}
+
 func checkFamily(t *testing.T, i telemetry.Instrument, f *dto.MetricFamily) {
 	t.Helper()
 	kinds := map[dto.MetricType]telemetry.InstrumentKind{
@@ -173,21 +213,19 @@ func checkFamily(t *testing.T, i telemetry.Instrument, f *dto.MetricFamily) {
 	if kinds[f.GetType()] != i.Kind || f.GetHelp() != i.Description {
 		t.Errorf("%s is a %s, help %q; want a %s, help %q", f.GetName(), f.GetType(), f.GetHelp(), i.Kind, i.Description)
 	}
-	allowed, seen := map[string]bool{}, map[string]bool{}
+	allowed := map[string]bool{}
 	for _, a := range i.Attributes {
 		allowed[strings.ReplaceAll(string(a), ".", "_")] = true
 	}
 	for _, m := range f.GetMetric() {
 		for _, l := range m.GetLabel() {
-			seen[l.GetName()] = true
 			if !allowed[l.GetName()] {
 				t.Errorf("%s has the label %s=%q", f.GetName(), l.GetName(), l.GetValue())
 			}
 		}
 	}
-	if missing := maps.Clone(allowed); len(seen) < len(allowed) {
-		maps.DeleteFunc(missing, func(k string, _ bool) bool { return seen[k] })
-		t.Errorf("%s never has the labels %v", f.GetName(), slices.Collect(maps.Keys(missing)))
+	if missing := missingLabels(i, f); len(missing) > 0 {
+		t.Errorf("%s never has the labels %v", f.GetName(), missing)
 	}
 }
 
@@ -204,9 +242,9 @@ func (r *rig) exercise(e *harness.Edge) {
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"MCP-Protocol-Version", modern, "Mcp-Method", "subscriptions/listen")
 	listen.next()
-	if n := scrape(t, e.Admin)["mcpedge_listens_open"].GetMetric()[0].GetGauge().GetValue(); n != 1 {
-		t.Errorf("%v open subscriptions, want 1", n)
-	}
+	await.Until(t, "one subscription to be open", func() bool {
+		return scrape(t, e.Admin)["mcpedge_listens_open"].GetMetric()[0].GetGauge().GetValue() == 1
+	})
 	listen.close()
 	s := newSession(t, e.URL)
 	s.post(e.URL, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"greet"}}`).response()
