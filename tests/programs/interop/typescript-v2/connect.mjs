@@ -6,7 +6,7 @@ import { contains, equal, Inbox, rejects, step } from "../steps.mjs";
 export const revisions = { legacy: "2025-11-25", modern: "2026-07-28" };
 
 // connect returns the session that all steps of an era share:
-//   client, options, modern, step (which names the era)
+//   client, options, modern, step (which names the era), way: the transport
 //   asked: what the server asked, answer: functions by method that a step may replace
 //   told: notifications, as { method, params }
 //   wire: every message that came, in the order in which it came
@@ -30,7 +30,7 @@ export async function connect(options, era) {
     client.setNotificationHandler(`notifications/${name}`, (n) => session.told.put(n));
   }
   await session.step(session.modern ? "server/discover" : "initialize", async () => {
-    const way = transport(options, session.requests);
+    const way = (session.way = transport(options, session.requests));
     await client.connect(way);
     const deliver = way.onmessage;
     way.onmessage = (message, extra) => {
