@@ -46,13 +46,14 @@ static() {
 }
 tools_module() { go vet -C tools ./... && go test -C tools -vet=off ./...; }
 
-# Each module builds as it is, without changes to its go.mod.
+# Each module builds as it is, without changes to its go.mod. It may be downloaded here, which Go does not repeat where it fails.
 modules() {
   local mod
   for mod in $(git ls-files -- go.mod '*/go.mod'); do
-    go list -C "$(dirname "$mod")" -mod=readonly -deps ./... >/dev/null || { echo "$mod is not what it needs; run go mod tidy there"; return 1; }
+    module "$mod" || { echo "once more: $mod" >&3; sleep 5; module "$mod"; } || { echo "$mod is not what it needs; run go mod tidy there"; return 1; }
   done
 }
+module() { go list -C "$(dirname "$1")" -mod=readonly -deps ./... >/dev/null; }
 
 contract_lint() { tool buf lint; }
 # Actions of others are pinned by commit: a tag can be moved.

@@ -150,8 +150,23 @@ func startPython(ctx context.Context, dir string) ([]string, error) {
 	return []string{python, filepath.Join(dir, "main.py")}, nil
 }
 
+const needGo = "Go and access to its modules are needed"
+
 func goBuild(ctx context.Context, dir string) error {
-	return command(ctx, dir, "Go and access to its modules are needed", "go", "build", "-buildvcs=false", "-o", filepath.Join(".bin", "client"), ".")
+	if err := goModules(ctx, dir); err != nil {
+		return err
+	}
+	return command(ctx, dir, needGo, "go", "build", "-buildvcs=false", "-o", filepath.Join(".bin", "client"), ".")
+}
+
+// goModules downloads the modules that the program needs. Go does not repeat a download that fails, as the other package managers do.
+func goModules(ctx context.Context, dir string) error {
+	err := command(ctx, dir, needGo, "go", "list", "-deps", ".")
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	fmt.Printf("once more: %v\n", err)
+	return command(ctx, dir, needGo, "go", "list", "-deps", ".")
 }
 
 func startBuilt(_ context.Context, dir string) ([]string, error) {
