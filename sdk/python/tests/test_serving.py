@@ -127,7 +127,7 @@ def test_an_async_handler_is_cancelled_and_a_plain_one_is_told() -> None:
             await until(lambda name=name, before=before: begun.count(name) > before)  # type: ignore[misc]
             assert ended.count(name) == before, "it ended by itself"
             stream.cancel()
-            await asyncio.wait([reading])
+            await asyncio.gather(reading, return_exceptions=True)
             await until(lambda name=name: ended.count(name) == begun.count(name))  # type: ignore[misc]
 
     session(s, do)

@@ -37,9 +37,14 @@ func timed(t *testing.T) context.Context {
 	return ctx
 }
 
+// write writes a file as a whole: the service has the text before or this one, and never an empty file.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	hidden := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+	if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(hidden, path); err != nil {
 		t.Fatal(err)
 	}
 }
