@@ -62,7 +62,7 @@ func (b *tab) resize(width, height int64) {
 }
 
 // patience bounds everything that is waited for.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()

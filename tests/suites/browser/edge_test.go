@@ -50,7 +50,7 @@ func startEdge(t *testing.T, flags ...string) edge {
 			return
 		}
 		_ = cmd.Process.Signal(os.Interrupt)
-		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the edge did not end well: %v", err)
@@ -68,7 +68,7 @@ func startEdge(t *testing.T, flags ...string) edge {
 // serving waits for the line that says where the edge is.
 func serving(t *testing.T, lines <-chan string) edge {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(patience)
 	var seen bytes.Buffer
 	for {
 		select {
@@ -82,7 +82,7 @@ func serving(t *testing.T, lines <-chan string) edge {
 				return edge{endpoint: entry.Endpoint, page: "http://" + entry.Admin + "/dev"}
 			}
 		case <-timeout:
-			t.Fatalf("the edge does not serve after 30 s:\n%s", &seen)
+			t.Fatalf("the edge does not serve after %v:\n%s", patience, &seen)
 		}
 	}
 }
