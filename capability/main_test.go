@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 // limit returns a context with a deadline for one test.
 func limit(t *testing.T) context.Context {

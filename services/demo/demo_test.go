@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 // describe returns the features of a target.
 func describe(t *testing.T, target string) *mcpedgev1.DescribeResponse {

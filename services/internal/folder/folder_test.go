@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()

@@ -22,7 +22,7 @@ import (
 
 const patience = await.Patience
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 func start(t *testing.T, o Options) *capabilitytest.Client {
 	t.Helper()

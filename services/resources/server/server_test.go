@@ -18,7 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 func start(t *testing.T, o Options) *capabilitytest.Client {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 // target is a replica in the proxy's tests.
 type target struct {

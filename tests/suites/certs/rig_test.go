@@ -25,7 +25,7 @@ import (
 )
 
 // TestMain fails the run when a goroutine outlives the edges, backends and clients of the tests.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
 
 const patience = await.Patience
 
