@@ -14,12 +14,15 @@ mod tools;
 
 use std::time::Duration;
 
-/// Waits for a condition, for ten seconds at most.
+/// The longest wait for anything that a test awaits. It usually comes much sooner.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for a condition, for PATIENCE at most.
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let holds = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), holds).await.unwrap_or_else(|_| panic!("{what}: it never was so"));
+    tokio::time::timeout(PATIENCE, holds).await.unwrap_or_else(|_| panic!("{what}: it never was so"));
 }

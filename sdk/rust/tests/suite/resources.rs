@@ -241,7 +241,7 @@ async fn watch(s: &Server, uri: &str) -> Result<BoxStream<contract::WatchResourc
 
 async fn next(stream: &mut BoxStream<contract::WatchResourceResponse>) -> Result<String, Status> {
     use contract::watch_resource_response::Event;
-    let next = tokio::time::timeout(Duration::from_secs(10), stream.next());
+    let next = tokio::time::timeout(crate::PATIENCE, stream.next());
     Ok(match next.await.expect("no event came").expect("the stream ended")?.event {
         Some(Event::Started(_)) => "started".to_string(),
         Some(Event::Updated(u)) => u.uri,
