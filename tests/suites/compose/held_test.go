@@ -21,6 +21,28 @@ func heldBackend(t *testing.T, held, ended chan<- string) (addr string) {
 		ended <- ctx.Err().Error()
 		return "", ctx.Err()
 	})
+	return serveBackend(t, s)
+}
+
+// toldBackend serves one tool, told, that reports progress and runs until told gives something.
+func toldBackend(t *testing.T, told <-chan struct{}) (addr string) {
+	t.Helper()
+	s := capability.New("held", "1.0.0")
+	capability.AddTool(s, "told", "Runs until its progress has come", func(ctx context.Context, c *capability.Call, _ struct{}) (string, error) {
+		c.Progress(1, 2, "half")
+		select {
+		case <-told:
+			return "told", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	return serveBackend(t, s)
+}
+
+// serveBackend serves until the test ends.
+func serveBackend(t *testing.T, s *capability.Server) (addr string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
