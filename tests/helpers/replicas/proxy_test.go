@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(await.Leaks(m)) }
@@ -123,12 +123,10 @@ func TestProxyKeepsSlowReplicas(t *testing.T) {
 // Requests for a replica that cannot be dialled go to another one at once.
 func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
 	all, p := startTargets(t, 2, echo)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	nobody, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := l.Addr().String()
-	_ = l.Close()
 	gone := &target{name: "gone", endpoint: nobody, asks: all[0].asks} // ready, but unreachable
 	q, err := StartProxy([]*target{gone, all[1]})
 	if err != nil {
