@@ -106,6 +106,51 @@ func (r *rotation) backend(t *testing.T, pairs []tls.Certificate, by *seen, maxA
 	return newService(capability.WithServerOptions(options...), capability.WithLogger(slog.New(slog.DiscardHandler))).Server
 }
 
+// load are clients that call one after the other.
+type load struct {
+	r       *rotation
+	calls   atomic.Int64
+	began   []*atomic.Int64 // the generation in which the call that each client waits for began
+	done    chan struct{}
+	ended   sync.Once
+	clients sync.WaitGroup
+}
+
+// run has a client call until stop, or until a call fails.
+func (l *load) run(t *testing.T, name string, call func() error) {
+	at := &atomic.Int64{}
+	l.began = append(l.began, at)
+	l.clients.Go(func() {
+		defer at.Store(generations)
+		for {
+			select {
+			case <-l.done:
+				return
+			default:
+			}
+			at.Store(l.r.now.Load())
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			l.calls.Add(1)
+		}
+	})
+}
+
+// since reports whether no client waits for a call that began before a generation.
+func (l *load) since(generation int64) bool {
+	return !slices.ContainsFunc(l.began, func(at *atomic.Int64) bool { return at.Load() < generation })
+}
+
+// stop ends the clients. It may be called repeatedly.
+func (l *load) stop() {
+	l.ended.Do(func() {
+		close(l.done)
+		l.clients.Wait()
+	})
+}
+
 // Certificates and CAs of the listeners, of their clients, of a backend and of the edge as its client are all exchanged,
 // again and again, under calls over kept and over new connections, in both versions of HTTP. No call fails.
 func TestExchangeUnderLoad(t *testing.T) {
@@ -135,7 +180,6 @@ func TestExchangeUnderLoad(t *testing.T) {
 	e := harness.Start(t, cfg)
 
 	var servers seen
-	var calls atomic.Int64
 	conf := func() *tls.Config {
 		return &tls.Config{
 			RootCAs:              authority.Pool(r.trusted(r.servers)...),
@@ -143,42 +187,16 @@ func TestExchangeUnderLoad(t *testing.T) {
 			ClientSessionCache:   tls.NewLRUClientSessionCache(1),
 		}
 	}
-	var load sync.WaitGroup
-	done := make(chan struct{})
-	stop := sync.OnceFunc(func() {
-		close(done)
-		load.Wait()
-	})
-	defer stop()
-	var began []*atomic.Int64 // the generation in which the call that each client waits for began
-	run := func(name string, call func() error) {
-		at := &atomic.Int64{}
-		began = append(began, at)
-		load.Go(func() {
-			defer at.Store(generations)
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				at.Store(r.now.Load())
-				if err := call(); err != nil {
-					t.Errorf("%s: %v", name, err)
-					return
-				}
-				calls.Add(1)
-			}
-		})
-	}
+	l := &load{r: r, done: make(chan struct{})}
+	defer l.stop()
 	for _, protocol := range protocols {
 		for _, tool := range []string{"echo", "kept_echo"} {
 			keeping := newClientWith(t, protocol, conf())
-			run("a kept connection over "+protocol, func() error {
+			l.run(t, "a kept connection over "+protocol, func() error {
 				_, err := keeping.call(e.URL, tool, `{"text":"x"}`, "x")
 				return err
 			})
-			run("new connections over "+protocol, func() error {
+			l.run(t, "new connections over "+protocol, func() error {
 				c := newClientWith(t, protocol, conf())
 				defer c.transport.CloseIdleConnections()
 				state, err := c.call(e.URL, tool, `{"text":"x"}`, "x")
@@ -205,19 +223,18 @@ func TestExchangeUnderLoad(t *testing.T) {
 		// On a slow machine a generation is longer: nobody may come with a certificate that is no longer trusted.
 		await.Until(t, "what is half a window old to be over", func() bool {
 			old := int64(g - window/2)
-			behind := func(at *atomic.Int64) bool { return at.Load() < old }
-			return t.Failed() || servers.since(old) && edges.since(old) && !slices.ContainsFunc(began, behind)
+			return t.Failed() || servers.since(old) && edges.since(old) && l.since(old)
 		})
 		r.now.Store(int64(g))
 		atListener.Write(t, listenerFiles(r.give(t, r.servers[g].Server(t), g), r.trusted(r.clients)...))
 		atBackend.Write(t, edgeFiles(g))
 	}
-	stop()
+	l.stop()
 	if last, err := old.serial(e.URL); err != nil || last != first {
 		t.Errorf("a kept connection has the certificate %s after %s, %v", last, first, err)
 	}
 	t.Logf("%d calls in %.0f s; clients saw %d certificates, the backend %d, the one whose connections are kept %d",
-		calls.Load(), time.Since(start).Seconds(), servers.count(), edges.count(), edgesOfKept.count())
+		l.calls.Load(), time.Since(start).Seconds(), servers.count(), edges.count(), edgesOfKept.count())
 	if servers.count() < 5 || edges.count() < 5 {
 		t.Error("too few certificates were seen: nothing was shown")
 	}
