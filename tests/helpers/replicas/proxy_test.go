@@ -106,7 +106,7 @@ func TestProxyPassesOverUnreadyReplicas(t *testing.T) {
 	})
 }
 
-// A replica that does not tell in time whether it is ready, as the machine is busy, is what it was before.
+// A replica that does not say in time whether it is ready, as the machine is busy, is what it was before.
 func TestProxyKeepsSlowReplicas(t *testing.T) {
 	all, p := startTargets(t, 1, echo)
 	all[0].slow.Store(true)
@@ -123,11 +123,11 @@ func TestProxyKeepsSlowReplicas(t *testing.T) {
 // Requests for a replica that cannot be dialled go to another one at once.
 func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
 	all, p := startTargets(t, 2, echo)
-	nobody, err := freeport.Addr()
+	unused, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone := &target{name: "gone", endpoint: nobody, asks: all[0].asks} // ready, but unreachable
+	gone := &target{name: "gone", endpoint: unused, asks: all[0].asks} // ready, but unreachable
 	q, err := StartProxy([]*target{gone, all[1]})
 	if err != nil {
 		t.Fatal(err)

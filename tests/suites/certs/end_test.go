@@ -63,7 +63,7 @@ func ends(t *testing.T, protocol string, delay, grace time.Duration) (inTime boo
 	await.Receive(t, "the call to begin", s.started)
 	stopped := time.Now()
 	inTime = true
-	// owed reports a failure of what the edge owes for so long after it was told to end.
+	// owed reports a failure of what the edge owes for so long after it was stopped.
 	owed := func(during time.Duration, format string, arguments ...any) {
 		t.Helper()
 		if time.Since(stopped) >= during {

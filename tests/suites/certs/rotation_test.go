@@ -53,7 +53,7 @@ func (r *rotation) trusted(all []*authority.CA) []*authority.CA {
 	return all[max(0, g-window):min(len(all), g+window+1)]
 }
 
-// seen counts the different certificates of the edge that somebody was shown.
+// seen counts the different certificates of the edge that its peers were shown.
 type seen struct {
 	mu     sync.Mutex
 	all    map[string]bool
@@ -220,7 +220,7 @@ func TestExchangeUnderLoad(t *testing.T) {
 	defer ticker.Stop()
 	for g := 1; g < generations && !t.Failed(); g++ {
 		<-ticker.C
-		// On a slow machine a generation is longer: nobody may come with a certificate that is no longer trusted.
+		// On a slow machine a generation is longer: no peer may show a certificate that is no longer trusted.
 		await.Until(t, "what is half a window old to be over", func() bool {
 			old := int64(g - window/2)
 			return t.Failed() || servers.since(old) && edges.since(old) && l.since(old)

@@ -24,15 +24,15 @@ func heldBackend(t *testing.T, held, ended chan<- string) (addr string) {
 	return serveBackend(t, s)
 }
 
-// toldBackend serves one tool, told, that reports progress and runs until told gives something.
-func toldBackend(t *testing.T, told <-chan struct{}) (addr string) {
+// progressBackend serves one tool, half, that reports progress and runs until something comes from seen.
+func progressBackend(t *testing.T, seen <-chan struct{}) (addr string) {
 	t.Helper()
 	s := capability.New("held", "1.0.0")
-	capability.AddTool(s, "told", "Runs until its progress has come", func(ctx context.Context, c *capability.Call, _ struct{}) (string, error) {
+	capability.AddTool(s, "half", "Runs until its progress has come", func(ctx context.Context, c *capability.Call, _ struct{}) (string, error) {
 		c.Progress(1, 2, "half")
 		select {
-		case <-told:
-			return "told", nil
+		case <-seen:
+			return "whole", nil
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}

@@ -132,13 +132,13 @@ func limit(t *testing.T) context.Context {
 // TestHAProxyTakesTurns: one session's requests go to all edges, and its stream's events come as they are
 // sent.
 func TestHAProxyTakesTurns(t *testing.T) {
-	told := make(chan struct{}, 1)
-	p := startProxied(t, "--backend=held="+toldBackend(t, told))
+	seen := make(chan struct{}, 1)
+	p := startProxied(t, "--backend=held="+progressBackend(t, seen))
 	for _, version := range []string{v2025, v2026} {
 		t.Run(version, func(t *testing.T) {
 			ctx := limit(t)
 			session := p.session(ctx, version, &mcp.ClientOptions{
-				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { told <- struct{}{} },
+				ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { seen <- struct{}{} },
 			})
 			defer session.Close()
 			// On a busy machine a check of an edge may fail, which then gets no requests for a while.
@@ -152,9 +152,9 @@ func TestHAProxyTakesTurns(t *testing.T) {
 				counts, _ := p.seen.since(before)
 				return !slices.ContainsFunc(p.project.edges(), func(name string) bool { return counts[name] < 5 })
 			})
-			params := &mcp.CallToolParams{Name: "told", Arguments: map[string]any{}}
+			params := &mcp.CallToolParams{Name: "half", Arguments: map[string]any{}}
 			params.SetProgressToken("p")
-			if got := text(t, must(session.CallTool(ctx, params)), nil); got != "told" {
+			if got := text(t, must(session.CallTool(ctx, params)), nil); got != "whole" {
 				t.Errorf("a call that runs until its progress has come ended with %q: the event was held back", got)
 			}
 		})
