@@ -12,13 +12,13 @@ import (
 // safe for concurrent use.
 type Terminal struct {
 	To io.Writer
-	// rest is an incomplete character at the end of the last Write.
-	rest []byte
+	// partial is an incomplete character at the end of the last Write.
+	partial []byte
 }
 
 // Write implements io.Writer.
 func (p *Terminal) Write(b []byte) (int, error) {
-	text := append(p.rest, b...)
+	text := append(p.partial, b...)
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 && (utf8.FullRune(text) || len(text) >= utf8.UTFMax) {
 		r, size := utf8.DecodeRune(text)
@@ -37,7 +37,7 @@ func (p *Terminal) Write(b []byte) (int, error) {
 		}
 		text = text[size:]
 	}
-	p.rest = append([]byte(nil), text...)
+	p.partial = append([]byte(nil), text...)
 	if _, err := p.To.Write(out); err != nil {
 		return 0, err
 	}

@@ -124,7 +124,7 @@ func (c *approvals) list(ctx context.Context) error {
 				}
 			}
 			w := &page.Approvals[i]
-			if _, err := fmt.Fprintf(c.out, "%s\t%v\t%v\t%s\t%s\t%s\t%s\t%s\n", escaped(w.ID), age(w), left(w), escaped(w.Requester.Subject),
+			if _, err := fmt.Fprintf(c.out, "%s\t%v\t%v\t%s\t%s\t%s\t%s\t%s\n", escaped(w.ID), age(w), remaining(w), escaped(w.Requester.Subject),
 				escaped(w.Tool), escaped(w.Backend), escaped(w.Set), w.names()); err != nil {
 				return err
 			}
@@ -143,7 +143,7 @@ func (c *approvals) list(ctx context.Context) error {
 // show prints one waiting call. The message is last, so that its lines cannot be mistaken for other
 // fields.
 func (c *approvals) show(ctx context.Context) error {
-	w, err := c.at(ctx, "", "")
+	w, err := c.request(ctx, "", "")
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *approvals) show(ctx context.Context) error {
 	if w.Set != "" {
 		text += "set:        " + escaped(w.Set) + "\n"
 	}
-	text += fmt.Sprintf("since:      %s (%v ago)\nexpires:    %s (in %v)\n\n", w.CreateTime.Format(time.RFC3339), age(w), w.ExpireTime.Format(time.RFC3339), left(w))
+	text += fmt.Sprintf("since:      %s (%v ago)\nexpires:    %s (in %v)\n\n", w.CreateTime.Format(time.RFC3339), age(w), w.ExpireTime.Format(time.RFC3339), remaining(w))
 	for line := range strings.SplitSeq(w.Message, "\n") {
 		text += escaped(line) + "\n"
 	}
@@ -162,7 +162,7 @@ func (c *approvals) show(ctx context.Context) error {
 
 // grant approves a call.
 func (c *approvals) grant(ctx context.Context) error {
-	w, err := c.at(ctx, ":grant", "{}")
+	w, err := c.request(ctx, ":grant", "{}")
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (c *approvals) refuse(ctx context.Context) error {
 	if err != nil {
 		return c.errorf("%w", err)
 	}
-	w, err := c.at(ctx, ":refuse", string(body))
+	w, err := c.request(ctx, ":refuse", string(body))
 	if err != nil {
 		return err
 	}
@@ -184,8 +184,8 @@ func (c *approvals) refuse(ctx context.Context) error {
 	return err
 }
 
-// at requests a path of the call c.id.
-func (c *approvals) at(ctx context.Context, verb, body string) (*waiting, error) {
+// request requests a path of the call c.id.
+func (c *approvals) request(ctx context.Context, verb, body string) (*waiting, error) {
 	var answer struct{ Approval waiting }
 	return &answer.Approval, c.administer(ctx, "/v1/approvals/"+url.PathEscape(c.id)+verb, body, &answer)
 }
@@ -205,7 +205,7 @@ func (w *waiting) names() string {
 
 func age(w *waiting) time.Duration { return max(time.Since(w.CreateTime), 0).Round(time.Second) }
 
-func left(w *waiting) time.Duration { return max(time.Until(w.ExpireTime), 0).Round(time.Second) }
+func remaining(w *waiting) time.Duration { return max(time.Until(w.ExpireTime), 0).Round(time.Second) }
 
 // escaped returns a text as one line. It escapes control and invisible characters, because an
 // approver must see all that is approved.

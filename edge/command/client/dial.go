@@ -28,7 +28,7 @@ type dialer struct {
 
 // dial implements http.Transport.DialContext.
 func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	end, waits := d.until()
+	end, waits := d.attemptsEnd()
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
 		if err == nil || ctx.Err() == nil { // otherwise err is that of ctx, which would hide the error of the previous attempt
@@ -53,8 +53,8 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	}
 }
 
-// until returns the time at which attempts end. waits is false if only one attempt is made.
-func (d *dialer) until() (end time.Time, waits bool) {
+// attemptsEnd returns the time at which attempts end. waits is false if only one attempt is made.
+func (d *dialer) attemptsEnd() (end time.Time, waits bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.end.IsZero() {
@@ -63,9 +63,9 @@ func (d *dialer) until() (end time.Time, waits bool) {
 	return d.end, d.wait > 0 && !d.reached
 }
 
-// ends returns the end of --wait, which begins with the first attempt.
-func (d *dialer) ends() time.Time {
-	end, _ := d.until()
+// waitEnd returns the end of --wait, which begins with the first attempt.
+func (d *dialer) waitEnd() time.Time {
+	end, _ := d.attemptsEnd()
 	return end
 }
 

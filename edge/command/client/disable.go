@@ -55,8 +55,8 @@ func (d *disabled) String() string {
 	return text
 }
 
-// how returns the time, the operator and the reason of the change.
-func (d *disabled) how() string {
+// details returns the time, the operator and the reason of the change.
+func (d *disabled) details() string {
 	text := "since " + printable(d.Since)
 	if d.Operator.Subject != "" {
 		text += " by " + printable(d.Operator.Subject)
@@ -132,7 +132,7 @@ func Disable(ctx context.Context, args []string, out, stderr io.Writer) error {
 		return err
 	}
 	if was := answer.Replaced; was != nil {
-		if _, err = fmt.Fprintf(out, "it was disabled already, %s: the new reason, operator and time replace these\n", was.how()); err != nil {
+		if _, err = fmt.Fprintf(out, "it was disabled already, %s: the new reason, operator and time replace these\n", was.details()); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func unavailable(err error) bool {
 func (s *server) awaitBackends(ctx context.Context, operation func() error) error {
 	for {
 		err := operation()
-		if !unavailable(err) || !time.Now().Add(dialAgain).Before(s.dialer.ends()) {
+		if !unavailable(err) || !time.Now().Add(dialAgain).Before(s.dialer.waitEnd()) {
 			return err
 		}
 		select {

@@ -15,19 +15,19 @@ import (
 // have taken effect, and whether it is safe to repeat it.
 func (s *callSettings) failed(ctx context.Context, conn *connection, err error) error {
 	failed := conn.failed(ctx, s.tool, err)
-	if !conn.lost(err) {
+	if !conn.outcomeUnknown(err) {
 		return failed
 	}
-	return fmt.Errorf("%w; the call may have taken effect, and %s", failed, s.again(ctx))
+	return fmt.Errorf("%w; the call may have taken effect, and %s", failed, s.repeatAdvice(ctx))
 }
 
 // rejected is the SDK's error for a request without a response from its transport. The SDK does not
 // export it.
 var rejected = jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
 
-// lost reports whether the outcome of a call is unknown: the call was sent, and neither a response
+// outcomeUnknown reports whether the outcome of a call is unknown: the call was sent, and neither a response
 // nor a refusal arrived. A call that the user interrupted is not lost.
-func (c *connection) lost(err error) bool {
+func (c *connection) outcomeUnknown(err error) bool {
 	var answered *jsonrpc.Error
 	var unsent *net.OpError
 	refused := c.transport.refused.Load()
@@ -42,8 +42,8 @@ func (c *connection) lost(err error) bool {
 	return true
 }
 
-// again says whether it is safe to repeat the call, by the annotations of the tool.
-func (s *callSettings) again(ctx context.Context) string {
+// repeatAdvice says whether it is safe to repeat the call, by the annotations of the tool.
+func (s *callSettings) repeatAdvice(ctx context.Context) string {
 	switch hints, err := s.annotations(ctx); {
 	case err != nil:
 		return fmt.Sprintf("it is not known to be safe to send it again: the annotations of %s cannot be read", s.tool)

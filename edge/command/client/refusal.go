@@ -29,15 +29,15 @@ type refusal struct {
 	// reason is the server's explanation. scopes are the scopes that the server requires. Either may
 	// be empty.
 	reason, scopes string
-	// again is the retry time, in seconds or as a date (RFC 9110, section 10.2.3). Empty means that
+	// retryAfter is the retry time, in seconds or as a date (RFC 9110, section 10.2.3). Empty means that
 	// the response has none.
-	again string
+	retryAfter string
 	// wantsTLS is true if the server speaks TLS and the request did not.
 	wantsTLS bool
-	// elsewhere is true if no MCP endpoint is at the path.
-	elsewhere bool
-	// rest is true if the body is an error of a REST API, as the admin address sends it.
-	rest bool
+	// noEndpoint is true if no MCP endpoint is at the path.
+	noEndpoint bool
+	// isREST is true if the body is an error of a REST API, as the admin address sends it.
+	isREST bool
 	// resuming is true if the request was to resume a stream. The call of the stream was not
 	// refused.
 	resuming bool
@@ -49,7 +49,7 @@ func refusalOf(resp *http.Response) *refusal {
 	r := &refusal{status: resp.StatusCode}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		_, _, r.rest = peek(resp)
+		_, _, r.isREST = peek(resp)
 		challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 		if err != nil {
 			break
@@ -65,11 +65,11 @@ func refusalOf(resp *http.Response) *refusal {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		head, message, _ := peek(resp)
 		r.reason = message
-		r.again = printable(resp.Header.Get("Retry-After"))
+		r.retryAfter = printable(resp.Header.Get("Retry-After"))
 		r.wantsTLS = resp.Request.URL.Scheme == "http" && bytes.Contains(head, []byte("HTTP request")) && bytes.Contains(head, []byte("HTTPS"))
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		_, r.reason, r.rest = peek(resp)
-		r.elsewhere = r.reason == ""
+		_, r.reason, r.isREST = peek(resp)
+		r.noEndpoint = r.reason == ""
 	default:
 		return nil
 	}
@@ -127,7 +127,7 @@ func (r *refusal) explain(err error, path string, credentials bool) error {
 	switch {
 	case r.wantsTLS:
 		said = append(said, "the server speaks TLS: write https:// for http://")
-	case r.elsewhere && path != endpointPath:
+	case r.noEndpoint && path != endpointPath:
 		said = append(said, fmt.Sprintf("no MCP server is at the path %q: mcpedge is at %s", cmp.Or(path, "/"), endpointPath))
 	case r.status == http.StatusUnauthorized && !credentials:
 		said = append(said, "the server wants credentials: give --token-file FILE, or --header 'Authorization: Bearer TOKEN'")
@@ -139,16 +139,16 @@ func (r *refusal) explain(err error, path string, credentials bool) error {
 	if r.status == http.StatusNotFound && strings.Contains(r.reason, noEndpoint) {
 		said = append(said, setHint(path))
 	}
-	if r.rest && !strings.Contains(r.reason, "admin address") {
+	if r.isREST && !strings.Contains(r.reason, "admin address") {
 		said = append(said, "if this is the admin address of an edge, MCP is at the address of --listen")
 	}
 	if r.scopes != "" {
 		said = append(said, "it wants a token with the scopes "+r.scopes)
 	}
-	if r.again != "" && !strings.Contains(r.reason, "try again") {
-		when := "at " + r.again
-		if _, err := strconv.Atoi(r.again); err == nil {
-			when = "in " + r.again + " s"
+	if r.retryAfter != "" && !strings.Contains(r.reason, "try again") {
+		when := "at " + r.retryAfter
+		if _, err := strconv.Atoi(r.retryAfter); err == nil {
+			when = "in " + r.retryAfter + " s"
 		}
 		said = append(said, "try again "+when)
 	}

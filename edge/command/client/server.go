@@ -182,7 +182,7 @@ func (c *connection) failed(ctx context.Context, what string, err error) error {
 // reason returns the text of an error, with the server's explanation and advice. It contains no
 // credentials and no session id.
 func (c *connection) reason(ctx context.Context, err error) string {
-	if late := c.server.late(ctx, err); late != "" {
+	if late := c.server.timeoutText(ctx, err); late != "" {
 		return late
 	}
 	return plain(c.transport.withoutSessions(config.Redact(c.transport.explain(err).Error())))

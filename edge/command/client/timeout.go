@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// late returns the text for an error that --timeout caused, because ctx ended. It is empty for
+// timeoutText returns the text for an error that --timeout caused, because ctx ended. It is empty for
 // other errors.
-func (s *server) late(ctx context.Context, err error) string {
+func (s *server) timeoutText(ctx context.Context, err error) string {
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ""
 	}

@@ -21,8 +21,8 @@ type clientForm struct {
 	// login says how a user logs in with the client, with NAME for the name of the server. Empty
 	// means as without a client.
 	login string
-	// fixed is the reason for which the entry has no port. Empty means that it can have one.
-	fixed string
+	// noPortReason is the reason for which the entry has no port. Empty means that it can have one.
+	noPortReason string
 }
 
 // withClient adds the OAuth client of the entry to v, and returns v.
@@ -31,8 +31,8 @@ func (r *request) withClient(v values) (values, error) {
 	if h.client == nil {
 		return nil, errorf("the file of %s takes no client id: %s", h.title, h.clientHelp)
 	}
-	if e.callbackPort != 0 && h.client.fixed != "" {
-		return nil, errorf("the entry of %s takes no port: leave --callback-port out; %s", h.title, h.client.fixed)
+	if e.callbackPort != 0 && h.client.noPortReason != "" {
+		return nil, errorf("the entry of %s takes no port: leave --callback-port out; %s", h.title, h.client.noPortReason)
 	}
 	maps.Copy(v, h.client.members(e.clientID, e.callbackPort))
 	return v, nil

@@ -54,9 +54,9 @@ type host struct {
 	wantsFile string
 	// headersIn is the member that contains the headers. Empty means the entry itself.
 	headersIn string
-	// then says how a user checks that the host is connected. login says how a user logs in to an
+	// checkHelp says how a user checks that the host is connected. login says how a user logs in to an
 	// edge with issuers.
-	then, login string
+	checkHelp, login string
 	// tried is true if tests/suites/hosts runs the host with its entry. Otherwise the form is that
 	// of the host's documentation.
 	tried bool
@@ -83,9 +83,9 @@ func (h home) config(path ...string) string {
 	return filepath.Join(append([]string{dir}, path...)...)
 }
 
-// at returns a function that returns a path in the user's home. If the environment variable is set,
+// homePath returns a function that returns a path in the user's home. If the environment variable is set,
 // its value replaces the home and the first element of path.
-func at(variable string, path ...string) func(home) string {
+func homePath(variable string, path ...string) func(home) string {
 	return func(h home) string {
 		if variable != "" {
 			if dir := h.env(variable); dir != "" {
@@ -106,107 +106,107 @@ func envBraces(variable string) string { return "${env:" + variable + "}" }
 var hosts = []host{
 	{
 		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
-		user: at("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
+		user: homePath("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
 		remote: typed("http"), local: typedCommand("stdio"), token: braces,
-		client: &clientForm{members: oauthObject("clientId", "callbackPort"), redirect: "http://localhost:PORT/callback"},
-		then:   "claude mcp list",
-		login:  "/mcp in a session, Authenticate",
-		tried:  true,
+		client:    &clientForm{members: oauthObject("clientId", "callbackPort"), redirect: "http://localhost:PORT/callback"},
+		checkHelp: "claude mcp list",
+		login:     "/mcp in a session, Authenticate",
+		tried:     true,
 	},
 	{
 		name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
 		user:       func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
 		local:      commandAndArgs,
 		clientHelp: "give it in the advanced settings of the connector",
-		then:       "Settings, Developer; after a restart of the program",
+		checkHelp:  "Settings, Developer; after a restart of the program",
 		remoteHelp: "add the URL under Settings, Connectors, where it must be an https URL that the internet reaches; " +
 			"or give --stdio, and the program starts an edge",
 	},
 	{
 		name: "cline", title: "Cline CLI", format: jsonFile, section: []string{"mcpServers"},
-		user:   at("", ".cline", "data", "settings", "cline_mcp_settings.json"),
+		user:   homePath("", ".cline", "data", "settings", "cline_mcp_settings.json"),
 		remote: typed("streamableHttp"), local: commandAndArgs,
 		client: &clientForm{
 			members:  func(id string, _ int) values { return values{"oauthClient": values{"clientId": id}} },
-			redirect: "http://127.0.0.1:1456/mcp/oauth/callback", fixed: "it has ports of its own, 1456 to 1458",
+			redirect: "http://127.0.0.1:1456/mcp/oauth/callback", noPortReason: "it has ports of its own, 1456 to 1458",
 		},
-		then:  "/mcp in a session",
-		login: "/mcp in a session",
-		tried: true,
+		checkHelp: "/mcp in a session",
+		login:     "/mcp in a session",
+		tried:     true,
 	},
 	{
 		name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
-		user: at("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
+		user: homePath("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
 		remote:         func(e entry) values { return values{"url": e.url} },
 		local:          commandAndArgs,
 		variableMember: "bearer_token_env_var",
 		client: &clientForm{
 			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback/…",
-			fixed: "mcp_oauth_callback_port, a key of the whole file, sets it for all servers",
+			noPortReason: "mcp_oauth_callback_port, a key of the whole file, sets it for all servers",
 		},
-		then:  "/mcp in a session",
-		login: "codex mcp login NAME",
-		tried: true,
+		checkHelp: "/mcp in a session",
+		login:     "codex mcp login NAME",
+		tried:     true,
 	},
 	{
 		name: "continue-cli", title: "Continue CLI", format: yamlList, section: []string{"mcpServers"},
-		user:   at("CONTINUE_GLOBAL_DIR", ".continue", "config.yaml"),
+		user:   homePath("CONTINUE_GLOBAL_DIR", ".continue", "config.yaml"),
 		remote: typed("streamable-http"), local: commandAndArgs,
 		token:      func(variable string) string { return "${{ secrets." + variable + " }}" },
 		headersIn:  "requestOptions",
 		clientHelp: "it logs in with mcp-remote, which registers itself",
-		then:       "/mcp in a session",
+		checkHelp:  "/mcp in a session",
 		login:      "a session starts mcp-remote, which opens the browser",
 		wantsFile:  "it names the models, too: make it with them first",
 		tried:      true,
 	},
 	{
 		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
-		user:   at("COPILOT_HOME", ".copilot", "mcp-config.json"),
-		remote: func(e entry) values { return with(typed("http")(e), "tools", []string{"*"}) },
-		local:  func(e entry) values { return with(typedCommand("local")(e), "tools", []string{"*"}) },
-		token:  braces,
-		client: &clientForm{members: copilotClient, redirect: "http://127.0.0.1:PORT/"},
-		then:   "/mcp in a session",
-		login:  "a session opens the browser",
-		tried:  true,
+		user:      homePath("COPILOT_HOME", ".copilot", "mcp-config.json"),
+		remote:    func(e entry) values { return withMember(typed("http")(e), "tools", []string{"*"}) },
+		local:     func(e entry) values { return withMember(typedCommand("local")(e), "tools", []string{"*"}) },
+		token:     braces,
+		client:    &clientForm{members: copilotClient, redirect: "http://127.0.0.1:PORT/"},
+		checkHelp: "/mcp in a session",
+		login:     "a session opens the browser",
+		tried:     true,
 	},
 	{
 		name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
-		user: at("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
+		user: homePath("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
 		client: &clientForm{
 			members:  func(id string, _ int) values { return values{"auth": values{"CLIENT_ID": id}} },
-			redirect: "cursor://anysphere.cursor-mcp/oauth/callback, in newer versions http://localhost:8787/callback", fixed: "its redirect is its own",
+			redirect: "cursor://anysphere.cursor-mcp/oauth/callback, in newer versions http://localhost:8787/callback", noPortReason: "its redirect is its own",
 		},
-		then:  "Settings, MCP",
-		login: "Settings, MCP, Connect",
+		checkHelp: "Settings, MCP",
+		login:     "Settings, MCP, Connect",
 	},
 	{
 		name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
-		user: at("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
+		user: homePath("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		client: &clientForm{members: geminiClient, redirect: "http://localhost:PORT/oauth/callback"},
-		then:   "gemini mcp list, in a folder that Gemini CLI trusts",
-		login:  "/mcp auth NAME in a session",
-		tried:  true,
+		client:    &clientForm{members: geminiClient, redirect: "http://localhost:PORT/oauth/callback"},
+		checkHelp: "gemini mcp list, in a folder that Gemini CLI trusts",
+		login:     "/mcp auth NAME in a session",
+		tried:     true,
 	},
 	{
 		name: "mistral-vibe", title: "Mistral Vibe", format: tomlList, section: []string{"mcp_servers"},
-		user: at("VIBE_HOME", ".vibe", "config.toml"), project: ".vibe/config.toml",
+		user: homePath("VIBE_HOME", ".vibe", "config.toml"), project: ".vibe/config.toml",
 		remote:         func(e entry) values { return values{"transport": "streamable-http", "url": e.url} },
-		local:          func(e entry) values { return with(commandAndArgs(e), "transport", "stdio") },
+		local:          func(e entry) values { return withMember(commandAndArgs(e), "transport", "stdio") },
 		variableMember: "api_key_env",
 		client: &clientForm{
 			members: vibeClient, redirect: "http://127.0.0.1:PORT/callback", port: 47823, login: "/mcp login NAME in a session",
 		},
-		then:  "/mcp in a session",
-		login: `add auth = {type = "oauth", scopes = []} to the entry, and enter /mcp login NAME in a session`,
-		tried: true,
+		checkHelp: "/mcp in a session",
+		login:     `add auth = {type = "oauth", scopes = []} to the entry, and enter /mcp login NAME in a session`,
+		tried:     true,
 	},
 	{
 		name: "opencode", title: "opencode", format: jsonFile, section: []string{"mcp"},
-		user: at("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json",
+		user: homePath("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json",
 		remote: func(e entry) values { return values{"type": "remote", "url": e.url, "enabled": true} },
 		local: func(e entry) values {
 			return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
@@ -215,21 +215,21 @@ var hosts = []host{
 		client: &clientForm{
 			members: oauthObject("clientId", "callbackPort"), redirect: "http://127.0.0.1:PORT/mcp/oauth/callback", port: 19876,
 		},
-		then:  "opencode mcp list",
-		login: "opencode mcp auth NAME",
-		tried: true,
+		checkHelp: "opencode mcp list",
+		login:     "opencode mcp auth NAME",
+		tried:     true,
 	},
 	{
 		name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
-		user: at("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
+		user: homePath("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
 		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
 		client: &clientForm{
 			members:  func(id string, _ int) values { return geminiClient(id, 0) },
-			redirect: "http://localhost:7777/oauth/callback", fixed: "it listens on 7777",
+			redirect: "http://localhost:7777/oauth/callback", noPortReason: "it listens on 7777",
 		},
-		then:  "qwen mcp list",
-		login: "/mcp auth NAME in a session",
-		tried: true,
+		checkHelp: "qwen mcp list",
+		login:     "/mcp auth NAME in a session",
+		tried:     true,
 	},
 	{
 		name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
@@ -237,28 +237,28 @@ var hosts = []host{
 		remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
 		client: &clientForm{
 			members: oauthObject("clientId", ""), redirect: "http://127.0.0.1:33418/, and https://vscode.dev/redirect",
-			fixed: "its redirects are its own",
+			noPortReason: "its redirects are its own",
 		},
-		then:  "MCP: List Servers in the command palette",
-		login: "it asks when it starts the server",
+		checkHelp: "MCP: List Servers in the command palette",
+		login:     "it asks when it starts the server",
 	},
 	{
 		name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
-		user:   at("", ".codeium", "windsurf", "mcp_config.json"),
+		user:   homePath("", ".codeium", "windsurf", "mcp_config.json"),
 		remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
 		clientHelp: "its documentation names no member for one",
-		then:       "Settings, Cascade, MCP servers",
+		checkHelp:  "Settings, Cascade, MCP servers",
 		login:      "it asks when it connects",
 	},
 	{
 		name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
-		user: at("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
+		user: homePath("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
 		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
 		client: &clientForm{
-			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback", fixed: "it chooses one at each login",
+			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback", noPortReason: "it chooses one at each login",
 		},
-		then:  "agent: open settings in the command palette",
-		login: "it asks when it connects",
+		checkHelp: "agent: open settings in the command palette",
+		login:     "it asks when it connects",
 	},
 }
 
@@ -269,14 +269,14 @@ func typed(kind string) func(entry) values {
 
 // typedCommand returns a function for the entries of a command that have a type.
 func typedCommand(kind string) func(entry) values {
-	return func(e entry) values { return with(commandAndArgs(e), "type", kind) }
+	return func(e entry) values { return withMember(commandAndArgs(e), "type", kind) }
 }
 
 // commandAndArgs returns the entry of a command in the form of most hosts.
 func commandAndArgs(e entry) values { return values{"command": e.command, "args": e.args} }
 
-// with adds a member to v, and returns v.
-func with(v values, member string, value any) values {
+// withMember adds a member to v, and returns v.
+func withMember(v values, member string, value any) values {
 	v[member] = value
 	return v
 }

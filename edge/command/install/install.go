@@ -93,7 +93,7 @@ func (r *request) advice() string {
 	case r.entry.url != "":
 		lines = append(lines, "If the edge wants a login: "+r.named(r.host.login)+"\n")
 	}
-	return strings.Join(append(lines, "To see that it is connected: "+r.host.then+"\n"), "")
+	return strings.Join(append(lines, "To see that it is connected: "+r.host.checkHelp+"\n"), "")
 }
 
 // errorf returns an error of the command.

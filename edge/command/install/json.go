@@ -56,7 +56,7 @@ func indented(v any, prefix, step string) []byte {
 func (f jsonFormat) merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error) {
 	was, err := f.decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %w", plainly(err))
+		return nil, fmt.Errorf("it is no JSON object: %w", withoutGoTerms(err))
 	}
 	if there, found := member(was, append(slices.Clone(section), name)...); found {
 		if reflect.DeepEqual(there, decoded(v)) {
@@ -104,8 +104,8 @@ func (f jsonFormat) merge(text []byte, section []string, name string, v values, 
 	return after, f.verify(was, after, section, name, v)
 }
 
-// plainly returns the error of a JSON package without Go's terms.
-func plainly(err error) error {
+// withoutGoTerms returns the error of a JSON package without Go's terms.
+func withoutGoTerms(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("it is of the type %s", wrong.Value)
 	}
@@ -140,7 +140,7 @@ func (f jsonFormat) verify(was map[string]any, after []byte, section []string, n
 	}
 	got, _ := member(is, append(slices.Clone(section), name)...)
 	for _, file := range []map[string]any{was, is} {
-		without(file, section, name)
+		removeMember(file, section, name)
 	}
 	if !reflect.DeepEqual(got, decoded(v)) || !reflect.DeepEqual(was, is) {
 		return errors.New("the entry cannot be added without a change of something else")
@@ -148,8 +148,8 @@ func (f jsonFormat) verify(was map[string]any, after []byte, section []string, n
 	return nil
 }
 
-// without deletes a member of a section, and the section if that was its last member.
-func without(file map[string]any, section []string, name string) {
+// removeMember deletes a member of a section, and the section if that was its last member.
+func removeMember(file map[string]any, section []string, name string) {
 	object, _ := member(file, section...)
 	if servers, isObject := object.(map[string]any); isObject {
 		delete(servers, name)

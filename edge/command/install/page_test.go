@@ -59,7 +59,7 @@ func entryPage(t *testing.T, h host, dir string) string {
 	if h.project != "" {
 		files += ", of a project `" + h.project + "`"
 	}
-	fmt.Fprintf(&b, "File: %s (%s). To see that it is connected: %s.\n\n", files, label, h.then)
+	fmt.Fprintf(&b, "File: %s (%s). To see that it is connected: %s.\n\n", files, label, h.checkHelp)
 	block := func(intro string, args ...string) {
 		out, _, err := run(t, append([]string{h.name}, args...)...)
 		if err != nil {
