@@ -95,13 +95,13 @@ func (r *Registry) Update(holders []Holder) []int {
 		e.present = h.Names != nil
 		if h.Names != nil && !h.Names.Equal(e.listed) {
 			e.listed, e.kept, e.value = h.Names, nil, Value{}
-			r.dirty()
+			r.markDirty()
 		}
 	}
 	for name := range r.entries {
 		if !known[name] {
 			delete(r.entries, name)
-			r.dirty()
+			r.markDirty()
 		}
 	}
 	return r.arrange(holders)
@@ -158,7 +158,7 @@ func (r *Registry) Own(name string, n *Names) {
 		return // The backend was removed meanwhile.
 	}
 	if r.addOwn(e, n) {
-		r.dirty()
+		r.markDirty()
 	}
 }
 
@@ -199,7 +199,7 @@ func (r *Registry) arrange(holders []Holder) []int {
 		r.deferred = false
 		if !slices.Equal(r.order, wanted) {
 			r.order = wanted
-			r.dirty()
+			r.markDirty()
 		}
 	}
 	at := map[string]int{}
@@ -211,13 +211,13 @@ func (r *Registry) arrange(holders []Holder) []int {
 		out[i] = i
 	}
 	slices.SortStableFunc(out, func(a, b int) int {
-		return place(at, &holders[a]) - place(at, &holders[b])
+		return positionOf(at, &holders[a]) - positionOf(at, &holders[b])
 	})
 	return out
 }
 
-// place returns the position of a holder in the order. Discovered backends are last.
-func place(at map[string]int, h *Holder) int {
+// positionOf returns the position of a holder in the order. Discovered backends are last.
+func positionOf(at map[string]int, h *Holder) int {
 	if !h.Configured {
 		return len(at)
 	}
@@ -265,8 +265,8 @@ func sameBefore(a, b []string, name string) bool {
 	return slices.Equal(first, second)
 }
 
-// dirty makes Run write the changes soon. The caller holds r.mu.
-func (r *Registry) dirty() {
+// markDirty makes Run write the changes soon. The caller holds r.mu.
+func (r *Registry) markDirty() {
 	select {
 	case r.wake <- struct{}{}:
 	default:

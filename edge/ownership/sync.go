@@ -26,12 +26,12 @@ type Value struct {
 }
 
 const (
-	// every is the interval at which the Store is read.
-	every = 10 * time.Second
-	// gather is how long a change waits for further changes before it is written.
-	gather = 200 * time.Millisecond
-	// within is the timeout of one exchange with the Store.
-	within = 5 * time.Second
+	// readInterval is the interval at which the Store is read.
+	readInterval = 10 * time.Second
+	// writeDelay is how long a change waits for further changes before it is written.
+	writeDelay = 200 * time.Millisecond
+	// exchangeTimeout is the timeout of one exchange with the Store.
+	exchangeTimeout = 5 * time.Second
 	// orderName is the name of the order in the Store. No backend has it.
 	orderName = ""
 )
@@ -59,7 +59,7 @@ func (r *Registry) Run(ctx context.Context) {
 	if r.o.Store == nil {
 		return
 	}
-	timer := time.NewTimer(every)
+	timer := time.NewTimer(readInterval)
 	defer timer.Stop()
 	for {
 		select {
@@ -67,14 +67,14 @@ func (r *Registry) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		case <-r.wake:
-			timer.Reset(gather)
+			timer.Reset(writeDelay)
 			select {
 			case <-ctx.Done():
 				return
 			case <-timer.C:
 			}
 		}
-		bounded, cancel := context.WithTimeout(ctx, within)
+		bounded, cancel := context.WithTimeout(ctx, exchangeTimeout)
 		err := r.exchange(bounded)
 		cancel()
 		r.mu.Lock()
@@ -83,7 +83,7 @@ func (r *Registry) Run(ctx context.Context) {
 		}
 		r.sync.failed = err != nil
 		r.mu.Unlock()
-		timer.Reset(every)
+		timer.Reset(readInterval)
 	}
 }
 

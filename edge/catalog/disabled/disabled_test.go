@@ -203,7 +203,7 @@ func TestReplicasFollow(t *testing.T) {
 		if b.List() == nil {
 			t.Error("it heard what was not announced")
 		}
-		time.Sleep(every)
+		time.Sleep(readInterval)
 		synctest.Wait()
 		if b.List() != nil {
 			t.Error("it did not read within a second")
@@ -303,7 +303,7 @@ func TestUnreadable(t *testing.T) {
 		ID{Kind: Set, Name: "late"}.key(): `{"kind":"set","name":"late","at":9223372036854775807}`, ID{Kind: Set, Name: "c"}.key(): `{"kind":"set","name":"c","at":2}`,
 		ID{Kind: Set, Name: long}.key(): `{"kind":"set","name":"` + long + `","at":1}`,
 	} {
-		s.values[key] = ownership.Value{Digest: stamp(1) + "d", Bytes: []byte(text)}
+		s.values[key] = ownership.Value{Digest: timePrefix(1) + "d", Bytes: []byte(text)}
 	}
 	before := maps.Clone(s.values)
 	var log strings.Builder
@@ -349,7 +349,7 @@ func testAge(t *testing.T) {
 	want(0)
 	s.away = true
 	time.Sleep(time.Second)
-	r.follow(t.Context())
+	r.exchangeLogged(t.Context())
 	time.Sleep(time.Second)
 	want(2 * time.Second)
 	if got := alone.Age(); got != 0 {

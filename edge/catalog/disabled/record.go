@@ -60,17 +60,17 @@ type stored struct {
 // could overflow a sum.
 const maxAt = 253402300799999
 
-// store encodes a record.
-func store(r record) stored {
+// encode encodes a record.
+func encode(r record) stored {
 	raw, _ := json.Marshal(r) // cannot fail: strings, a number and booleans
-	return stored{r, ownership.Value{Digest: stamp(r.At) + unstamped(r, 0).Sum, Bytes: raw}}
+	return stored{r, ownership.Value{Digest: timePrefix(r.At) + withoutTime(r, 0).Sum, Bytes: raw}}
 }
 
-// stamp returns the beginning of a digest: the time and a point.
-func stamp(at int64) string { return fmt.Sprintf("%016x.", at) }
+// timePrefix returns the beginning of a digest: the time and a point.
+func timePrefix(at int64) string { return fmt.Sprintf("%016x.", at) }
 
-// unstamped encodes a record without its time.
-func unstamped(r record, after int64) Unstamped {
+// withoutTime encodes a record without its time.
+func withoutTime(r record, after int64) Unstamped {
 	r.At = 0
 	raw, _ := json.Marshal(r) // At is its last member
 	end := len(raw) - len("0}")
@@ -78,13 +78,13 @@ func unstamped(r record, after int64) Unstamped {
 	return Unstamped{Head: raw[:end], Tail: raw[end+1:], Sum: hex.EncodeToString(sum[:12]), After: after}
 }
 
-// unstore decodes a value. ok is false if this version cannot read the value, if it exceeds a
+// decode decodes a value. ok is false if this version cannot read the value, if it exceeds a
 // bound, or if it does not match the digest, because it was replaced after the digest was read.
-func unstore(key, digest string, raw []byte) (s stored, ok bool) {
+func decode(key, digest string, raw []byte) (s stored, ok bool) {
 	switch {
 	case json.Unmarshal(raw, &s.record) != nil, s.id().key() != key, !slices.Contains([]Kind{Tool, Backend, Set}, s.Kind),
 		max(len(s.Name), len(s.Backend)) > MaxName, len(s.Canonical) > 2*MaxName, len(s.Reason) > MaxReason,
-		s.At <= 0, s.At > maxAt, !strings.HasPrefix(digest, stamp(s.At)):
+		s.At <= 0, s.At > maxAt, !strings.HasPrefix(digest, timePrefix(s.At)):
 		return stored{}, false
 	}
 	s.value = ownership.Value{Digest: digest, Bytes: raw}

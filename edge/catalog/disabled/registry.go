@@ -22,10 +22,10 @@ const (
 	MaxName = 1024
 	// MaxReason bounds a reason, in bytes.
 	MaxReason = 1024
-	// every is the interval at which the Store is read.
-	every = time.Second
-	// within is the timeout of one exchange with the Store.
-	within = 5 * time.Second
+	// readInterval is the interval at which the Store is read.
+	readInterval = time.Second
+	// exchangeTimeout is the timeout of one exchange with the Store.
+	exchangeTimeout = 5 * time.Second
 )
 
 // Store keeps records by name for all replicas, and announces changes. It is safe for concurrent use.
@@ -164,7 +164,7 @@ func (r *Registry) Run(ctx context.Context) {
 	if r.o.Store == nil {
 		return
 	}
-	t := time.NewTicker(every)
+	t := time.NewTicker(readInterval)
 	defer t.Stop()
 	for {
 		select {
@@ -173,13 +173,13 @@ func (r *Registry) Run(ctx context.Context) {
 		case <-t.C:
 		case <-r.wake:
 		}
-		r.follow(ctx)
+		r.exchangeLogged(ctx)
 	}
 }
 
-// follow exchanges records once. It logs a failure unless the previous exchange failed, too.
-func (r *Registry) follow(ctx context.Context) {
-	bounded, cancel := context.WithTimeout(ctx, within)
+// exchangeLogged exchanges records once. It logs a failure unless the previous exchange failed, too.
+func (r *Registry) exchangeLogged(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +223,7 @@ func (r *Registry) Enable(ctx context.Context, e Entry) error {
 // act stores an act and applies it here, unless refuses returns an error. isDisabled reports
 // whether the ID is disabled now.
 func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bool) error) (record, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,13 +237,13 @@ func (r *Registry) act(ctx context.Context, a record, refuses func(isDisabled bo
 	if r.o.Store == nil {
 		a.At = max(time.Now().UnixMilli(), r.known.last()+1)
 	} else {
-		at, err := r.o.Store.Stamp(ctx, a.id().key(), unstamped(a, r.known.last()))
+		at, err := r.o.Store.Stamp(ctx, a.id().key(), withoutTime(a, r.known.last()))
 		if err != nil {
 			return a, err
 		}
 		a.At = at
 	}
-	if !r.known.add(store(a)) {
+	if !r.known.add(encode(a)) {
 		return a, errSuperseded
 	}
 	r.known.prune()
@@ -274,7 +274,7 @@ func (r *Registry) exchange(ctx context.Context) error {
 			return err
 		}
 		for key, raw := range values {
-			if s, ok := unstore(key, there[key], raw); ok {
+			if s, ok := decode(key, there[key], raw); ok {
 				changed = r.known.add(s) || changed
 			}
 		}

@@ -214,11 +214,11 @@ func (e ArgumentErrors) Error() string {
 // lowerCamelCase and the reverse. Binders of web frameworks also accept spaces, dots and brackets.
 // A dot or a bracket begins a field or an element, as in tenant.id and tenant[0].
 func SameMember(member, name string) bool {
-	want := loose(name)
-	return member == name || loose(member) == want || want != "" && beginsWithPart(member, want)
+	want := foldName(name)
+	return member == name || foldName(member) == want || want != "" && beginsWithPart(member, want)
 }
 
-// beginsWithPart reports whether the loose form of a part of a member, up to a bracket or a dot, is
+// beginsWithPart reports whether the folded form of a part of a member, up to a bracket or a dot, is
 // want.
 func beginsWithPart(member, want string) bool {
 	rest := want
@@ -226,7 +226,7 @@ func beginsWithPart(member, want string) bool {
 		if rest == "" && (c == '[' || c == '.') {
 			return true
 		}
-		same := looseRune(c)
+		same := foldRune(c)
 		if same < 0 {
 			continue
 		}
@@ -239,12 +239,12 @@ func beginsWithPart(member, want string) bool {
 	return false
 }
 
-// loose returns the form in which members are compared: letters and digits alone, each letter
+// foldName returns the form in which members are compared: letters and digits alone, each letter
 // replaced by the smallest of those that differ from it by case alone.
-func loose(name string) string { return strings.Map(looseRune, name) }
+func foldName(name string) string { return strings.Map(foldRune, name) }
 
-// looseRune returns the form of one character, or -1 if it is left out.
-func looseRune(c rune) rune {
+// foldRune returns the form of one character, or -1 if it is left out.
+func foldRune(c rune) rune {
 	if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
 		return -1
 	}
