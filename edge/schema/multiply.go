@@ -14,16 +14,16 @@ const (
 	ordinaryValues = 64 << 10 / 8
 	// maxVisits is the number of schemas that may be applied to values within MaxCost.
 	maxVisits = MaxValues
-	// searched bounds the search for the most visited values, kept the candidates at each level.
-	searched = 1 << 21
-	kept     = 16
+	// maxSearch bounds the search for the most visited values, maxCandidates the candidates at each level.
+	maxSearch     = 1 << 21
+	maxCandidates = 16
 )
 
 // multiplies reports whether a check of ordinaryValues can exceed MaxCost. It follows names and
 // indexes from the root down, always those whose values have the most schemas applied. A wrong
 // false only makes the error less clear: the cost of a check is computed for each value anyway.
 func multiplies(root *node) bool {
-	s := &search{left: searched, memo: map[entryType]*entry{}}
+	s := &search{left: maxSearch, memo: map[entryType]*entry{}}
 	return s.run(root)
 }
 
@@ -51,7 +51,7 @@ func (s *search) run(root *node) bool {
 		slices.SortStableFunc(next, func(a, b place) int {
 			return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.label, b.label))
 		})
-		level = next[:min(len(next), kept)]
+		level = next[:min(len(next), maxCandidates)]
 	}
 	return false
 }
@@ -160,12 +160,12 @@ func (s *search) properties(p *place, reached map[*node]int64, visits int64) []p
 			names[name] = true
 		}
 	}
-	out := []place{s.below(p, visits, "*", ordinaryValues, reached, (*node).strangers)}
+	out := []place{s.child(p, visits, "*", ordinaryValues, reached, (*node).undeclaredSchemas)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if s.left < 0 {
 			break
 		}
-		out = append(out, s.below(p, visits, name, p.wide, reached, func(n *node) []*node { return n.named(name) }))
+		out = append(out, s.child(p, visits, name, p.wide, reached, func(n *node) []*node { return n.named(name) }))
 	}
 	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
 }
@@ -186,13 +186,13 @@ func (s *search) items(p *place, reached map[*node]int64, visits int64) []place 
 		if i == longest {
 			wide, label = ordinaryValues, "[…]"
 		}
-		out = append(out, s.below(p, visits, label, wide, reached, func(n *node) []*node { return n.at(i) }))
+		out = append(out, s.child(p, visits, label, wide, reached, func(n *node) []*node { return n.at(i) }))
 	}
 	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
 }
 
-// below returns the place of a child. children returns the schemas that one schema applies to it.
-func (s *search) below(p *place, visits int64, label string, wide int64, reached map[*node]int64, children func(*node) []*node) place {
+// child returns the place of a child. children returns the schemas that one schema applies to it.
+func (s *search) child(p *place, visits int64, label string, wide int64, reached map[*node]int64, children func(*node) []*node) place {
 	c := place{applied: make(map[*node]int64), before: p.before + visits, wide: max(p.wide, wide), label: label}
 	for n, times := range reached {
 		for _, x := range children(n) {
@@ -221,9 +221,9 @@ func (n *node) named(name string) (out []*node) {
 	return out
 }
 
-// strangers returns the schemas for a name that is not a property. It assumes that all patterns
+// undeclaredSchemas returns the schemas for a name that is not a property. It assumes that all patterns
 // match the same names.
-func (n *node) strangers() (out []*node) {
+func (n *node) undeclaredSchemas() (out []*node) {
 	for _, p := range n.patterns {
 		out = append(out, p.node)
 	}

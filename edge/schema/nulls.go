@@ -92,8 +92,8 @@ func wrap(dst []byte, start int, open, end byte) []byte {
 	return append(dst, end)
 }
 
-// look takes one subschema from the budget and reports whether it may be visited.
-func (w *nulls) look(s *jsonschema.Schema, depth int) bool {
+// visit takes one subschema from the budget and reports whether it may be visited.
+func (w *nulls) visit(s *jsonschema.Schema, depth int) bool {
 	if s == nil || depth == 0 || w.left == 0 {
 		return false
 	}
@@ -104,7 +104,7 @@ func (w *nulls) look(s *jsonschema.Schema, depth int) bool {
 // applied appends the subschemas that apply to a value beside s: references, allOf, and the only
 // alternative that is not null.
 func (w *nulls) applied(list []*jsonschema.Schema, s *jsonschema.Schema, depth int) []*jsonschema.Schema {
-	if !w.look(s, depth) {
+	if !w.visit(s, depth) {
 		return list
 	}
 	list = w.applied(append(list, s), s.Ref, depth-1)
@@ -138,7 +138,7 @@ func (w *nulls) items(s *jsonschema.Schema) *jsonschema.Schema {
 
 // refuses reports whether a schema certainly rejects null.
 func (w *nulls) refuses(s *jsonschema.Schema, depth int) bool {
-	if !w.look(s, depth) {
+	if !w.visit(s, depth) {
 		return false
 	}
 	refused := func(x *jsonschema.Schema) bool { return w.refuses(x, depth-1) }

@@ -21,7 +21,7 @@ func (c *converter) branches(f *facts) (out []*facts, words []string) {
 		case total == 0: // no value matches any branch
 			f.none = true
 			return nil, nil
-		case len(out) > 1 || total > maxForms || slices.ContainsFunc(parts, (*facts).conditional):
+		case len(out) > 1 || total > maxForms || slices.ContainsFunc(parts, (*facts).isCondition):
 			words = append(words, c.sentence(ch, parts))
 			continue
 		case f.possible() == typeObject && len(f.names) > 0:
@@ -30,12 +30,12 @@ func (c *converter) branches(f *facts) (out []*facts, words []string) {
 		}
 		var joined []*facts
 		for _, p := range parts {
-			if one := c.both(f, p); one.possible() != 0 {
+			if one := c.intersect(f, p); one.possible() != 0 {
 				joined = append(joined, one)
 			}
 		}
 		out = joined
-		if ch.keyword == "oneOf" && len(out) > 1 && !apart(out) {
+		if ch.keyword == "oneOf" && len(out) > 1 && !disjointTypes(out) {
 			words = append(words, "Exactly one of the forms must fit.")
 		}
 	}
@@ -53,18 +53,18 @@ func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 			continue
 		}
 		// The forms of a nested choice become forms of this one if possible, else words.
-		if len(p.choices) == 1 && !p.speaks() {
+		if len(p.choices) == 1 && !p.constrains() {
 			inner, n := c.parts(p.choices[0], of)
-			if n > 0 && n+total <= maxBranches && !slices.ContainsFunc(inner, (*facts).conditional) {
+			if n > 0 && n+total <= maxBranches && !slices.ContainsFunc(inner, (*facts).isCondition) {
 				for _, i := range inner {
-					out = append(out, c.both(p, i))
+					out = append(out, c.intersect(p, i))
 				}
 				total += n
 				continue
 			}
 		}
 		if len(p.choices) > 0 {
-			p.say("Further conditions apply (" + p.choices[0].keyword + ").")
+			p.addText("Further conditions apply (" + p.choices[0].keyword + ").")
 			p.choices = nil
 		}
 		out = append(out, p)
@@ -73,20 +73,20 @@ func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 	return out, total
 }
 
-// speaks reports whether a schema says more than the type of a value.
-func (f *facts) speaks() bool {
-	return slices.ContainsFunc(eachType, f.speaksOf)
+// constrains reports whether a schema says more than the type of a value.
+func (f *facts) constrains() bool {
+	return slices.ContainsFunc(eachType, f.constrainsType)
 }
 
-// conditional reports whether a branch does not describe values, but only states a condition, such
+// isCondition reports whether a branch does not describe values, but only states a condition, such
 // as required members.
-func (f *facts) conditional() bool {
+func (f *facts) isCondition() bool {
 	return f.types == anyType && f.values == nil && len(f.names) == 0 && f.items.value == nil && len(f.prefix) == 0 &&
 		len(f.keywords) == 0 && f.rest.value == nil
 }
 
-// both returns the facts of values that match both f and p.
-func (c *converter) both(f, p *facts) *facts {
+// intersect returns the facts of values that match both f and p.
+func (c *converter) intersect(f, p *facts) *facts {
 	c.charge((len(f.names) + len(p.names) + len(f.required.list) + len(p.required.list)) / 4)
 	one := *f
 	one.choices = nil
@@ -126,8 +126,8 @@ func (c *converter) both(f, p *facts) *facts {
 	return &one
 }
 
-// apart reports whether the types of the forms alone exclude that a value matches two of them.
-func apart(forms []*facts) bool {
+// disjointTypes reports whether the types of the forms alone exclude that a value matches two of them.
+func disjointTypes(forms []*facts) bool {
 	var seen types
 	for _, f := range forms {
 		if f.possible()&seen != 0 {

@@ -81,8 +81,8 @@ func (c *converter) take(f *facts, in sub, depth int) {
 		return
 	}
 	ref, isRef := o.get("$ref").(string)
-	if !isRef || !c.refs.alone {
-		c.own(f, o, in, depth)
+	if !isRef || !c.refs.ignoreSiblings {
+		c.ownKeywords(f, o, in, depth)
 	}
 	if isRef {
 		c.follow(f, ref, in, depth)
@@ -94,8 +94,8 @@ func (c *converter) follow(f *facts, ref string, in sub, depth int) {
 	target, ok := c.refs.find(ref)
 	switch {
 	case !ok:
-		f.say(elsewhere)
-	case in.open.times(target) >= Recursion:
+		f.addText(elsewhere)
+	case in.open.count(target) >= Recursion:
 		f.cut = true
 		if t, ok := target.(*object); ok {
 			f.types &= typesOf(t.get("type"))
@@ -128,8 +128,8 @@ var relevant = map[types][]string{
 	typeObject: {"minProperties", "maxProperties"},
 }
 
-// speaksOf reports whether the schema constrains values of a type.
-func (f *facts) speaksOf(t types) bool {
+// constrainsType reports whether the schema constrains values of a type.
+func (f *facts) constrainsType(t types) bool {
 	switch {
 	case f.values != nil:
 		return true
@@ -150,7 +150,7 @@ func (f *facts) anything() bool {
 		return false
 	}
 	for _, t := range eachType {
-		if f.speaksOf(t) {
+		if f.constrainsType(t) {
 			return false
 		}
 	}
@@ -171,7 +171,7 @@ func (f *facts) split() (out []*facts) {
 			if t == typeNumber && set&typeFraction == 0 {
 				t = typeInteger
 			}
-			if set&t == 0 || f.speaksOf(t) != spoken {
+			if set&t == 0 || f.constrainsType(t) != spoken {
 				continue
 			}
 			one := *f

@@ -29,7 +29,7 @@ func (c *converter) expand(value any, open *opened, left *int) any {
 			for target, i := c.referred(ref, open, left), 0; i < len(target.keys); i++ {
 				out.set(target.keys[i], target.values[target.keys[i]])
 			}
-			if c.refs.alone {
+			if c.refs.ignoreSiblings {
 				return out
 			}
 		case "properties", "patternProperties", "dependentSchemas":
@@ -56,7 +56,7 @@ func (c *converter) referred(ref string, open *opened, left *int) *object {
 	if !ok {
 		return out
 	}
-	if open.times(target) > 0 {
+	if open.count(target) > 0 {
 		if o, ok := target.(*object); ok && o.get("type") != nil {
 			out.set("type", o.get("type"))
 		}

@@ -2,8 +2,8 @@ package portable
 
 import "slices"
 
-// own adds a schema's own keywords to f.
-func (c *converter) own(f *facts, o *object, in sub, depth int) {
+// ownKeywords adds a schema's own keywords to f.
+func (c *converter) ownKeywords(f *facts, o *object, in sub, depth int) {
 	c.charge(len(o.keys) / 4)
 	var conditions []string
 	for _, key := range o.keys {
@@ -24,7 +24,7 @@ func (c *converter) own(f *facts, o *object, in sub, depth int) {
 		case "additionalProperties":
 			f.others(value, in, o.get("patternProperties") != nil)
 		case "items", "prefixItems":
-			f.holds(key, value, in)
+			f.addItems(key, value, in)
 		case "allOf":
 			c.all(f, value, in, depth)
 		case "anyOf", "oneOf":
@@ -38,9 +38,9 @@ func (c *converter) own(f *facts, o *object, in sub, depth int) {
 				f.header = value
 			}
 		default:
-			if slices.Contains(conditional, key) {
+			if slices.Contains(conditionKeywords, key) {
 				conditions = append(conditions, key)
-			} else if slices.Contains(bounding, key) {
+			} else if slices.Contains(boundKeywords, key) {
 				f.keyword(key, value)
 			}
 		}
@@ -48,20 +48,20 @@ func (c *converter) own(f *facts, o *object, in sub, depth int) {
 	f.conditions(conditions)
 }
 
-// conditional are keywords of which only the presence is mentioned.
-var conditional = []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies", "contains",
+// conditionKeywords are keywords of which only the presence is mentioned.
+var conditionKeywords = []string{"not", "if", "dependentRequired", "dependentSchemas", "dependencies", "contains",
 	"unevaluatedProperties", "unevaluatedItems", "patternProperties", "propertyNames", "$dynamicRef", "$recursiveRef"}
 
-// bounding are keywords that are shown, or described in words.
-var bounding = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
+// boundKeywords are keywords that are shown, or described in words.
+var boundKeywords = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength",
 	"maxLength", "pattern", "format", "contentEncoding", "minItems", "maxItems", "uniqueItems", "minProperties",
 	"maxProperties", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 
-// below returns a part of the schema to which properties lead.
-func (in sub) below(value any) sub { return sub{value: value, open: in.open, referred: in.referred} }
+// property returns a part of the schema to which properties lead.
+func (in sub) property(value any) sub { return sub{value: value, open: in.open, referred: in.referred} }
 
-// beyond returns a part of the schema to which other keywords than properties lead.
-func (in sub) beyond(value any) sub { return sub{value: value, open: in.open, referred: true} }
+// subschema returns a part of the schema to which other keywords than properties lead.
+func (in sub) subschema(value any) sub { return sub{value: value, open: in.open, referred: true} }
 
 // first sets a text that is empty.
 func first(text *string, value any) {
@@ -77,7 +77,7 @@ func (c *converter) members(f *facts, value any, in sub) {
 	}
 	c.charge(len(list.keys) / 4)
 	for _, name := range list.keys {
-		f.member(name, in.below(list.values[name]))
+		f.member(name, in.property(list.values[name]))
 	}
 }
 
@@ -98,27 +98,27 @@ func (f *facts) others(value any, in sub, patterns bool) {
 	if value == false {
 		f.closed = f.closed || !patterns
 	} else if f.rest.value == nil {
-		f.rest = in.below(value)
+		f.rest = in.property(value)
 	}
 }
 
-// holds adds the schema of an array's items. Before 2020-12 "items" may be a list, too.
-func (f *facts) holds(key string, value any, in sub) {
+// addItems adds the schema of an array's items. Before 2020-12 "items" may be a list, too.
+func (f *facts) addItems(key string, value any, in sub) {
 	list, isList := value.([]any)
 	switch {
 	case isList && len(f.prefix) == 0:
 		for _, x := range list {
-			f.prefix = append(f.prefix, in.below(x))
+			f.prefix = append(f.prefix, in.property(x))
 		}
 	case !isList && key == "items" && f.items.value == nil:
-		f.items = in.below(value)
+		f.items = in.property(value)
 	}
 }
 
 func (c *converter) all(f *facts, value any, in sub, depth int) {
 	list, _ := value.([]any)
 	for _, part := range list {
-		c.take(f, in.beyond(part), depth+1)
+		c.take(f, in.subschema(part), depth+1)
 	}
 }
 
@@ -129,7 +129,7 @@ func (f *facts) choose(key string, value any, in sub) {
 	}
 	one := choice{keyword: key}
 	for _, part := range list {
-		one.branches = append(one.branches, in.beyond(part))
+		one.branches = append(one.branches, in.subschema(part))
 	}
 	f.choices = append(f.choices, one)
 }

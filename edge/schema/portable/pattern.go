@@ -17,10 +17,10 @@ func Pattern(expr string) (string, bool) { return rewrite(expr, true) }
 // maxPattern bounds a shown pattern, in bytes: classes of Unicode letters become long lists.
 const maxPattern = 1024
 
-// everywhere rewrites an expression so that JavaScript, Python and RE2 read it alike. It returns an
+// portablePattern rewrites an expression so that JavaScript, Python and RE2 read it alike. It returns an
 // empty text if that is impossible or too long. Word boundaries differ between them. Python's $
 // also matches before a newline at the very end.
-func (c *converter) everywhere(expr string) string {
+func (c *converter) portablePattern(expr string) string {
 	if len(expr) > 2*maxPattern {
 		return ""
 	}

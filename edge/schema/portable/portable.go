@@ -206,9 +206,9 @@ func (c *converter) write(f *facts, t *task) {
 	}
 	for i, k := range kinds {
 		if i == 0 {
-			k.inherit(f)
+			k.takeTexts(f)
 		} else {
-			k.disown(f)
+			k.dropTexts(f)
 		}
 	}
 	switch kinds = distinct(kinds); len(kinds) {
@@ -281,7 +281,7 @@ func (c *converter) object(f *facts, t *task, root bool) {
 	out.set("type", "object")
 	names, words := c.shown(f)
 	for _, w := range words {
-		f.say(w)
+		f.addText(w)
 	}
 	cost, fit := 0, 0
 	for _, name := range names {
@@ -301,7 +301,7 @@ func (c *converter) object(f *facts, t *task, root bool) {
 		f.words = nil
 	case f.cut || len(names) > 0 && (t.level >= Levels || cost > c.left):
 		c.cut(t.at)
-		f.say("Its members are not shown.")
+		f.addText("Its members are not shown.")
 		names = nil
 	}
 	c.describe(out, f, "")
@@ -352,7 +352,7 @@ func (c *converter) array(f *facts, t *task) {
 		if i == 4 {
 			break
 		}
-		f.say(fmt.Sprintf("Item %d: %s.", i, c.form(p.value, 80)))
+		f.addText(fmt.Sprintf("Item %d: %s.", i, c.form(p.value, 80)))
 	}
 	c.describe(t.out, f, "")
 	items := &object{}

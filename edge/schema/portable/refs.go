@@ -22,8 +22,8 @@ type opened struct {
 	before *opened
 }
 
-// times returns how often a target is on the path.
-func (o *opened) times(target any) (n int) {
+// count returns how often a target is on the path.
+func (o *opened) count(target any) (n int) {
 	for ; o != nil; o = o.before {
 		if o.target == target {
 			n++
@@ -40,14 +40,14 @@ type refs struct {
 	found map[string]any
 	// foreign is true if some part has its own base URI. Then no reference is followed.
 	foreign bool
-	// alone is true for dialects that ignore keywords beside $ref.
-	alone bool
+	// ignoreSiblings is true for dialects that ignore keywords beside $ref.
+	ignoreSiblings bool
 }
 
 func newRefs(doc *object) *refs {
 	r := &refs{doc: doc, anchors: map[string]any{}, found: map[string]any{}}
 	if dialect, ok := doc.get("$schema").(string); ok {
-		r.alone = strings.Contains(dialect, "/draft-0") // draft-03 to draft-07
+		r.ignoreSiblings = strings.Contains(dialect, "/draft-0") // draft-03 to draft-07
 	}
 	r.index(doc, true)
 	return r

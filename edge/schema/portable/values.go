@@ -15,7 +15,7 @@ const maxList = 2000
 func (c *converter) restrict(f *facts, list []any) {
 	c.charge(len(list) / 4)
 	if len(list) > maxList {
-		f.say(fmt.Sprintf("One of %d values, which are not shown.", len(list)))
+		f.addText(fmt.Sprintf("One of %d values, which are not shown.", len(list)))
 		return
 	}
 	if f.values == nil {
@@ -57,7 +57,7 @@ func identify(v any) identity {
 	case nil:
 		return identity{kind: typeNull}
 	case json.Number:
-		if short(x) && x != "-0" {
+		if isShort(x) && x != "-0" {
 			return identity{typeNumber, string(x)}
 		}
 		if n, ok := number(x); ok {
@@ -68,8 +68,8 @@ func identify(v any) identity {
 	return anyComposite
 }
 
-// short reports whether a number is a few digits, so that its text identifies it.
-func short(n json.Number) bool { return len(n) < 20 && !strings.ContainsAny(string(n), ".eE") }
+// isShort reports whether a number is a few digits, so that its text identifies it.
+func isShort(n json.Number) bool { return len(n) < 20 && !strings.ContainsAny(string(n), ".eE") }
 
 // number parses a number of bounded size.
 func number(v any) (*big.Rat, bool) {
@@ -127,7 +127,7 @@ func typeOf(v any) types {
 	case string:
 		return typeString
 	case json.Number:
-		if short(x) {
+		if isShort(x) {
 			return typeInteger
 		}
 		n, ok := number(x)

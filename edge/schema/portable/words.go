@@ -24,7 +24,7 @@ const elsewhere = "It refers to another schema, which is not shown."
 // name matches the member names that every interface accepts.
 var name = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-func (f *facts) say(text string) {
+func (f *facts) addText(text string) {
 	if text != "" && !slices.Contains(f.words, text) {
 		f.words = append(f.words, text)
 	}
@@ -34,17 +34,17 @@ func (f *facts) conditions(keys []string) {
 	keys = slices.DeleteFunc(keys, func(key string) bool {
 		refers := key == "$dynamicRef" || key == "$recursiveRef"
 		if refers {
-			f.say(elsewhere)
+			f.addText(elsewhere)
 		}
 		return refers
 	})
 	if len(keys) > 0 {
-		f.say("Further conditions apply (" + strings.Join(keys, ", ") + ").")
+		f.addText("Further conditions apply (" + strings.Join(keys, ", ") + ").")
 	}
 }
 
-// inherit moves the author's words about all forms to the first of them.
-func (f *facts) inherit(of *facts) {
+// takeTexts moves the author's words about all forms to the first of them.
+func (f *facts) takeTexts(of *facts) {
 	if f == of {
 		return
 	}
@@ -57,12 +57,12 @@ func (f *facts) inherit(of *facts) {
 		f.about = of.about + "\n" + f.about
 	}
 	for _, w := range of.words {
-		f.say(w)
+		f.addText(w)
 	}
 }
 
-// disown removes from a further form what the first one says for all.
-func (f *facts) disown(of *facts) {
+// dropTexts removes from a further form what the first one says for all.
+func (f *facts) dropTexts(of *facts) {
 	if f.title == of.title {
 		f.title = ""
 	}
@@ -126,33 +126,33 @@ func (c *converter) text(f *facts, out *object) {
 		c.values(f)
 	}
 	if expr, ok := f.keywords["pattern"].(string); ok {
-		if alike := c.everywhere(expr); alike != "" {
+		if alike := c.portablePattern(expr); alike != "" {
 			out.set("pattern", alike)
 		} else {
-			f.say("Pattern: " + clip(expr, 120))
+			f.addText("Pattern: " + clip(expr, 120))
 		}
 	}
 	if format, ok := f.keywords["format"].(string); ok {
 		if format == "date-time" {
 			out.set("format", format)
 		} else {
-			f.say("Format: " + clip(format, 80) + ".")
+			f.addText("Format: " + clip(format, 80) + ".")
 		}
 	}
 	if encoding, ok := f.keywords["contentEncoding"].(string); ok {
-		f.say("In " + clip(encoding, 40) + ".")
+		f.addText("In " + clip(encoding, 40) + ".")
 	}
 	low, atLeast := count(f.keywords["minLength"])
 	high, atMost := count(f.keywords["maxLength"])
 	switch {
 	case atLeast && atMost && low == high:
-		f.say(fmt.Sprintf("%d characters.", low))
+		f.addText(fmt.Sprintf("%d characters.", low))
 	case atLeast && atMost:
-		f.say(fmt.Sprintf("%d to %d characters.", low, high))
+		f.addText(fmt.Sprintf("%d to %d characters.", low, high))
 	case atLeast:
-		f.say(fmt.Sprintf("At least %d characters.", low))
+		f.addText(fmt.Sprintf("At least %d characters.", low))
 	case atMost:
-		f.say(fmt.Sprintf("At most %d characters.", high))
+		f.addText(fmt.Sprintf("At most %d characters.", high))
 	}
 }
 
@@ -200,10 +200,10 @@ func (c *converter) values(f *facts) {
 		list = append(list, brief(v, 80))
 	}
 	if len(list) == 1 {
-		f.say("Always " + list[0] + ".")
+		f.addText("Always " + list[0] + ".")
 		return
 	}
-	f.say("One of " + enumerate(list) + ".")
+	f.addText("One of " + enumerate(list) + ".")
 }
 
 // bounds writes the bounds of a number.
@@ -218,7 +218,7 @@ func (c *converter) bounds(f *facts, out *object) {
 		}
 		if x, ok := f.keywords[b.exclusive].(json.Number); ok {
 			if n, good := number(x); good {
-				f.say(b.words + " " + string(x) + ".")
+				f.addText(b.words + " " + string(x) + ".")
 				next := x
 				if f.types == typeInteger && n.IsInt() {
 					next = json.Number(new(big.Int).Add(n.Num(), big.NewInt(b.step)).String())
@@ -233,7 +233,7 @@ func (c *converter) bounds(f *facts, out *object) {
 		}
 	}
 	if n, ok := number(f.keywords["multipleOf"]); ok && n.Sign() > 0 {
-		f.say(fmt.Sprintf("A multiple of %v.", f.keywords["multipleOf"]))
+		f.addText(fmt.Sprintf("A multiple of %v.", f.keywords["multipleOf"]))
 	}
 }
 
@@ -242,9 +242,9 @@ func (c *converter) describe(out *object, f *facts, more string) {
 	if f.title != "" && c.left > len(f.title) {
 		out.set("title", f.title)
 	}
-	f.say(more)
+	f.addText(more)
 	if unique, ok := f.keywords["uniqueItems"].(bool); ok && unique && f.types == typeArray {
-		f.say("No two items alike.")
+		f.addText("No two items alike.")
 	}
 	text := f.description()
 	if len(text) > max(c.left, 0) {
@@ -353,7 +353,7 @@ func distinct(list []*facts) (out []*facts) {
 	for _, f := range list {
 		plain := f.about == "" && f.title == "" && len(f.words) == 0 && len(f.keywords) == 0
 		switch {
-		case plain && !f.speaksOf(f.types):
+		case plain && !f.constrainsType(f.types):
 			if bare&f.types == f.types {
 				continue
 			}
