@@ -133,7 +133,7 @@ func (t *anyTypes) ask(ctx context.Context, conn grpc.ClientConnInterface, name 
 	if err != nil {
 		return nil, true, err
 	}
-	if failed := a.rest(); failed != nil {
+	if failed := a.requestMissing(); failed != nil {
 		return nil, false, failed
 	}
 	files := c.linked()

@@ -169,12 +169,12 @@ func (a *asker) all() error {
 		return err
 	}
 	a.operationTypes()
-	return a.rest()
+	return a.requestMissing()
 }
 
-// rest requests the types that are used and not described, and the extensions of messages, until
+// requestMissing requests the types that are used and not described, and the extensions of messages, until
 // nothing is missing.
-func (a *asker) rest() error {
+func (a *asker) requestMissing() error {
 	for range limit.MaxDepth {
 		for _, name := range a.catalog.unresolved() {
 			a.symbol(name, nil)
@@ -248,7 +248,7 @@ func (a *asker) file(name string, depth int) {
 	}
 	if len(name) <= limit.MaxName && a.once("file "+name) {
 		a.files++
-		a.waiting = append(a.waiting, question{depth: depth, refused: func(error) { a.catalog.common(name) }, req: &rpb.ServerReflectionRequest{
+		a.waiting = append(a.waiting, question{depth: depth, refused: func(error) { a.catalog.addLinked(name) }, req: &rpb.ServerReflectionRequest{
 			MessageRequest: &rpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
 		}})
 	}
@@ -267,8 +267,8 @@ func (a *asker) once(what string) bool {
 	return true
 }
 
-// needless reports whether the answer to a request is already known.
-func (a *asker) needless(q question) bool {
+// isKnown reports whether the answer to a request is already known.
+func (a *asker) isKnown(q question) bool {
 	if a.catalog.full() {
 		return true
 	}
@@ -290,7 +290,7 @@ func (a *asker) run() error {
 		for len(a.waiting) > 0 && len(a.open) <= a.window {
 			q := a.waiting[0]
 			a.waiting = a.waiting[1:]
-			if a.needless(q) {
+			if a.isKnown(q) {
 				a.settled(q)
 				continue
 			}
@@ -355,7 +355,7 @@ func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
 			continue
 		}
 		for _, name := range fd.GetDependency() {
-			if a.catalog.files[name] == nil && !a.catalog.based(name) {
+			if a.catalog.files[name] == nil && !a.catalog.inBase(name) {
 				a.file(name, q.depth+1)
 			}
 		}

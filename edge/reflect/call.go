@@ -28,7 +28,7 @@ type call struct {
 	events *events
 	// resolver is created by types on first use.
 	resolver *callTypes
-	// held is the weight acquired by hold for the answer that is being decoded; 0 means none.
+	// held is the weight acquired by acquireMemory for the answer that is being decoded; 0 means none.
 	held int64
 }
 
@@ -54,7 +54,7 @@ func (a *Adapter) call(e *events, req *pb.CallToolRequest) (err error) {
 	m, done := a.use()
 	defer done()
 	c := &call{a: a, model: m, method: m.methods[req.GetName()], req: req, events: e}
-	defer c.letGo()
+	defer c.releaseMemory()
 	if c.method == nil {
 		return status.Errorf(codes.NotFound, "the service has no method for tool %q", req.GetName())
 	}

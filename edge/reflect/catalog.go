@@ -226,8 +226,8 @@ func (c *catalog) unresolved() (out []protoreflect.FullName) {
 	return slices.Compact(out)
 }
 
-// based reports whether base has a file.
-func (c *catalog) based(name string) bool {
+// inBase reports whether base has a file.
+func (c *catalog) inBase(name string) bool {
 	if c.base == nil {
 		return false
 	}
@@ -235,8 +235,8 @@ func (c *catalog) based(name string) bool {
 	return err == nil
 }
 
-// common adds a file that is linked into this program, if there is one.
-func (c *catalog) common(name string) {
+// addLinked adds a file that is linked into this program, if there is one.
+func (c *catalog) addLinked(name string) {
 	fd, err := protoregistry.GlobalFiles.FindFileByPath(name)
 	if err != nil {
 		return

@@ -15,16 +15,16 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// reported are the codes of errors for the caller, which are reported to the model as errors of the
+// toolErrorCodes are the codes of errors for the caller, which are reported to the model as errors of the
 // tool. Other codes concern the transport or the service's internals; they remain statuses, which
 // the edge maps to error kinds.
-var reported = []codes.Code{
+var toolErrorCodes = []codes.Code{
 	codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.ResourceExhausted,
 	codes.FailedPrecondition, codes.Aborted, codes.OutOfRange,
 }
 
-// kept are the codes that remain statuses even with details.
-var kept = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated}
+// statusCodes are the codes that remain statuses even with details.
+var statusCodes = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unauthenticated}
 
 // codeNames are the canonical names of codes.
 var codeNames = map[codes.Code]string{
@@ -48,8 +48,8 @@ func (c *call) failed(err error) error {
 			c.method.full, size, most))
 	}
 	lines := c.details(st.Proto().GetDetails())
-	if slices.Contains(kept, st.Code()) || len(lines) == 0 && !slices.Contains(reported, st.Code()) {
-		return bare(st)
+	if slices.Contains(statusCodes, st.Code()) || len(lines) == 0 && !slices.Contains(toolErrorCodes, st.Code()) {
+		return withoutDetails(st)
 	}
 	name := codeNames[st.Code()]
 	if name == "" {
@@ -62,8 +62,8 @@ func (c *call) failed(err error) error {
 	return c.refuse(strings.Join(append([]string{first}, lines...), "\n"))
 }
 
-// bare returns a status without its details, except for the retry delay.
-func bare(st *status.Status) error {
+// withoutDetails returns a status without its details, except for the retry delay.
+func withoutDetails(st *status.Status) error {
 	p := st.Proto()
 	p.Details = slices.DeleteFunc(p.Details, func(d *anypb.Any) bool { return !d.MessageIs((*errdetails.RetryInfo)(nil)) })
 	return status.ErrorProto(p)

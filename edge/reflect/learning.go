@@ -97,7 +97,7 @@ func (a *Adapter) learned(ctx context.Context) error {
 			return fmt.Errorf("%w (tried again in %s)", a.pace.why, wait.Round(time.Second/10))
 		}
 		a.fresh = true
-		a.later()
+		a.relearnLocked()
 		return nil
 	}
 	t := a.learning()

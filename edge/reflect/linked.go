@@ -20,12 +20,12 @@ func (c *catalog) linked() *protoregistry.Files {
 	begun := map[string]bool{}
 	var link func(name string)
 	link = func(name string) {
-		if begun[name] || c.based(name) || !c.meter.Step(1) {
+		if begun[name] || c.inBase(name) || !c.meter.Step(1) {
 			return
 		}
 		begun[name] = true
 		if c.files[name] == nil {
-			c.common(name)
+			c.addLinked(name)
 		}
 		fd := c.files[name]
 		if fd == nil {
@@ -35,7 +35,7 @@ func (c *catalog) linked() *protoregistry.Files {
 		for _, d := range fd.GetDependency() {
 			link(d)
 		}
-		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, above{files, c.base})
+		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, layeredFiles{files, c.base})
 		if err == nil {
 			err = files.RegisterFile(linked)
 		}
@@ -49,11 +49,11 @@ func (c *catalog) linked() *protoregistry.Files {
 	return files
 }
 
-// above resolves from files, then from base, which may be nil.
-type above struct{ files, base *protoregistry.Files }
+// layeredFiles resolves from files, then from base, which may be nil.
+type layeredFiles struct{ files, base *protoregistry.Files }
 
 // FindFileByPath implements protodesc.Resolver.
-func (a above) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+func (a layeredFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
 	fd, err := a.files.FindFileByPath(path)
 	if err != nil && a.base != nil {
 		return a.base.FindFileByPath(path)
@@ -62,7 +62,7 @@ func (a above) FindFileByPath(path string) (protoreflect.FileDescriptor, error) 
 }
 
 // FindDescriptorByName implements protodesc.Resolver.
-func (a above) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+func (a layeredFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
 	d, err := a.files.FindDescriptorByName(name)
 	if err != nil && a.base != nil {
 		return a.base.FindDescriptorByName(name)
@@ -74,7 +74,7 @@ func (a above) FindDescriptorByName(name protoreflect.FullName) (protoreflect.De
 // and the imports by the files that declare these. It removes declarations that another file has,
 // too.
 func (c *catalog) resolve(fd *descriptorpb.FileDescriptorProto) {
-	c.undouble(fd)
+	c.removeDuplicates(fd)
 	imports := map[string]bool{}
 	eachReference(fd, func(scope string, name *string, field *descriptorpb.FieldDescriptorProto) {
 		full, found := c.find(scope, *name)
@@ -96,9 +96,9 @@ func (c *catalog) resolve(fd *descriptorpb.FileDescriptorProto) {
 	fd.PublicDependency, fd.WeakDependency, fd.OptionDependency = nil, nil, nil
 }
 
-// undouble removes declarations that another file has, too: servers may send one file under two
+// removeDuplicates removes declarations that another file has, too: servers may send one file under two
 // names.
-func (c *catalog) undouble(fd *descriptorpb.FileDescriptorProto) {
+func (c *catalog) removeDuplicates(fd *descriptorpb.FileDescriptorProto) {
 	elsewhere := func(name string) bool {
 		full, found := c.lookup(join(fd.GetPackage(), name))
 		other := c.files[found.file]

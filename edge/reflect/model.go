@@ -68,7 +68,7 @@ func (m *method) note(format string, args ...any) {
 
 // build creates the tools of a catalog. prefix is prepended to their names by the edge.
 func build(c *catalog, pick *selection, prefix string) *model {
-	c.disown()
+	c.removeForeignOptions()
 	files := c.linked()
 	lacks := c.findLacking(files)
 	types := resolver{dynamicpb.NewTypes(files)}
@@ -83,7 +83,7 @@ func build(c *catalog, pick *selection, prefix string) *model {
 		}
 		methods = append(methods, c.methods(service, pick, lacks)...)
 	}
-	c.judge(pick, methods)
+	c.noteMistakes(pick, methods)
 	if len(methods) > limit.MaxTools {
 		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), limit.MaxTools)
 		methods = methods[:limit.MaxTools]
@@ -94,7 +94,7 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	var parts [][]byte
 	for _, one := range methods {
 		if begins(one.desc) {
-			one.follows(m, lacks)
+			one.followOperations(m, lacks)
 		}
 		one.describe(written)
 		m.tools = append(m.tools, one.tool)
@@ -119,8 +119,8 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	return m
 }
 
-// judge notes likely mistakes: patterns that match nothing, and methods without a description.
-func (c *catalog) judge(pick *selection, methods []*method) {
+// noteMistakes notes likely mistakes: patterns that match nothing, and methods without a description.
+func (c *catalog) noteMistakes(pick *selection, methods []*method) {
 	for _, p := range pick.include {
 		if !pick.used[p] {
 			c.note("include %q selects no method", p)
@@ -141,7 +141,7 @@ func (c *catalog) judge(pick *selection, methods []*method) {
 // methods returns the methods of a service that become tools.
 func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, lacks lacking) (out []*method) {
 	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
-	c.unread(err)
+	c.noteUnreadable(err)
 	prefix := about.GetPrefix()
 	if prefix != "" && !validName(prefix, maxName) {
 		c.note("service %s: the prefix %q is not of [A-Za-z0-9_.-], and is not used", service.FullName(), prefix)
@@ -152,7 +152,7 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 		m := &method{desc: desc, full: string(service.FullName()) + "/" + string(desc.Name()), prefix: prefix, tool: &pb.Tool{}}
 		picked := pick.method(m.full)
 		m.options, err = schema.Private[*optionspb.ToolOptions](desc, optionspb.E_Tool)
-		c.unread(err)
+		c.noteUnreadable(err)
 		if !picked || about.GetHidden() || m.options.GetHidden() {
 			continue
 		}
@@ -173,8 +173,8 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 	return out
 }
 
-// unread notes an option that cannot be decoded. It ignores nil.
-func (c *catalog) unread(err error) {
+// noteUnreadable notes an option that cannot be decoded. It ignores nil.
+func (c *catalog) noteUnreadable(err error) {
 	if err != nil {
 		c.note("%v, and is not used", err)
 	}
@@ -243,9 +243,9 @@ func (m *method) describe(written *schemas) {
 	}
 }
 
-// follows makes the tool one that returns the result of the method's operations, and whose calls
+// followOperations makes the tool one that returns the result of the method's operations, and whose calls
 // may become tasks.
-func (m *method) follows(all *model, lacks lacking) {
+func (m *method) followOperations(all *model, lacks lacking) {
 	if all.operations == nil {
 		m.note("it gives an operation, but the target does not serve %s, so that the operation is its result", operationsService)
 		return

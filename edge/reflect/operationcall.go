@@ -39,8 +39,8 @@ const (
 	maxStatus = 1 << 10
 )
 
-// unreached are the codes after which the query of an operation is retried.
-var unreached = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted}
+// retriedCodes are the codes after which the query of an operation is retried.
+var retriedCodes = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted}
 
 // followed is the state that a round passes to the next one about its operation.
 type followed struct {
@@ -90,7 +90,7 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 	}
 	op, err := c.operation(c.method.desc.Output(), came)
 	if err != nil {
-		return c.unread(ctx, &followed{Operation: op.name}, err)
+		return c.operationUnreadable(ctx, &followed{Operation: op.name}, err)
 	}
 	if !op.done && op.name == "" {
 		return c.refuse(c.method.full + " returned an operation without a name, which cannot be queried")
@@ -169,7 +169,7 @@ func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 		case err != nil && following.Err() != nil:
 			return c.leave(ctx, f)
 		case err != nil:
-			return c.unread(ctx, f, err)
+			return c.operationUnreadable(ctx, f, err)
 		}
 	}
 }
@@ -189,9 +189,9 @@ func (c *call) leave(ctx context.Context, f *followed) error {
 		c.method.full, f.Operation, became))
 }
 
-// unread ends the call of an operation whose state cannot be read. The operation may still be
+// operationUnreadable ends the call of an operation whose state cannot be read. The operation may still be
 // running; the error contains its name.
-func (c *call) unread(ctx context.Context, f *followed, err error) error {
+func (c *call) operationUnreadable(ctx context.Context, f *followed, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (c *call) unread(ctx context.Context, f *followed, err error) error {
 func (c *call) resume(ctx context.Context, f *followed) error {
 	op, err := c.poll(ctx, f)
 	if err != nil {
-		return c.unread(ctx, f, err)
+		return c.operationUnreadable(ctx, f, err)
 	}
 	return c.track(ctx, f, op)
 }
@@ -221,8 +221,8 @@ func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	f.Polls++
 	get := c.model.operations.get
 	var came answer
-	switch err := c.a.calls.Invoke(ctx, methodPath(get), naming(get, f.Operation), &came, grpc.ForceCodecV2(c.model.codec)); {
-	case err != nil && ctx.Err() == nil && f.Failures < maxPollFailures && slices.Contains(unreached, status.Code(err)):
+	switch err := c.a.calls.Invoke(ctx, methodPath(get), nameRequest(get, f.Operation), &came, grpc.ForceCodecV2(c.model.codec)); {
+	case err != nil && ctx.Err() == nil && f.Failures < maxPollFailures && slices.Contains(retriedCodes, status.Code(err)):
 		f.Failures++
 		return nil, nil
 	case err != nil:
@@ -346,7 +346,7 @@ func (c *call) abandon(ctx context.Context, name string, timeout time.Duration) 
 }
 
 func (a *Adapter) cancelOperation(ctx context.Context, o *operations, name string) error {
-	return a.calls.Invoke(ctx, methodPath(o.cancel), naming(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
+	return a.calls.Invoke(ctx, methodPath(o.cancel), nameRequest(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
 }
 
 // CancelCall cancels the operation of a task. It does nothing if the tool starts none.
@@ -376,8 +376,8 @@ func methodPath(m protoreflect.MethodDescriptor) string {
 	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
 }
 
-// naming returns the request of a method about the operation with that name.
-func naming(m protoreflect.MethodDescriptor, name string) *dynamicpb.Message {
+// nameRequest returns the request of a method about the operation with that name.
+func nameRequest(m protoreflect.MethodDescriptor, name string) *dynamicpb.Message {
 	in := dynamicpb.NewMessage(m.Input())
 	in.Set(m.Input().Fields().ByName("name"), protoreflect.ValueOfString(name))
 	return in

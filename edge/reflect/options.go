@@ -13,17 +13,17 @@ import (
 	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 )
 
-// own are this project's options. Their numbers are from the range for use within an organization,
+// ownOptions are this project's options. Their numbers are from the range for use within an organization,
 // so a target may use them for other options.
-var own = []protoreflect.ExtensionType{optionspb.E_Tool, optionspb.E_Service, optionspb.E_Field}
+var ownOptions = []protoreflect.ExtensionType{optionspb.E_Tool, optionspb.E_Service, optionspb.E_Field}
 
-// others finds the extensions that are linked into this program, without the project's own.
-type others struct{ *protoregistry.Types }
+// linkedExtensions finds the extensions that are linked into this program, without the project's own.
+type linkedExtensions struct{ *protoregistry.Types }
 
 // FindExtensionByNumber implements protoregistry.ExtensionTypeResolver.
-func (o others) FindExtensionByNumber(message protoreflect.FullName, number protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
+func (o linkedExtensions) FindExtensionByNumber(message protoreflect.FullName, number protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
 	x, err := o.Types.FindExtensionByNumber(message, number)
-	if err == nil && slices.Contains(own, x) {
+	if err == nil && slices.Contains(ownOptions, x) {
 		return nil, protoregistry.NotFound
 	}
 	return x, err
@@ -32,29 +32,29 @@ func (o others) FindExtensionByNumber(message protoreflect.FullName, number prot
 // unmarshal decodes descriptors. The project's own options remain unknown fields, which
 // schema.Private decodes: another organization's option under the same number is not an error.
 func unmarshal(raw []byte, m proto.Message) error {
-	return proto.UnmarshalOptions{Resolver: others{protoregistry.GlobalTypes}}.Unmarshal(raw, m)
+	return proto.UnmarshalOptions{Resolver: linkedExtensions{protoregistry.GlobalTypes}}.Unmarshal(raw, m)
 }
 
 // optionsFile declares this project's options.
 var optionsFile = optionspb.E_Tool.TypeDescriptor().ParentFile().Path()
 
-// disown removes options with the numbers of this project's from files that declare them otherwise,
+// removeForeignOptions removes options with the numbers of this project's from files that declare them otherwise,
 // and from files that do not import this project's: they have another meaning there.
-func (c *catalog) disown() {
+func (c *catalog) removeForeignOptions() {
 	names := slices.Sorted(maps.Keys(c.files))
 	imports := c.importers(names)
 	for _, name := range names {
 		if imports[name] {
 			continue
 		}
-		for _, x := range own {
+		for _, x := range ownOptions {
 			about := x.TypeDescriptor()
 			if erase(c.files[name].ProtoReflect(), about.ContainingMessage().FullName(), about.Number()) {
 				c.note("the file %s does not import %s: its options %d of %s are not read", name, optionsFile, about.Number(), about.ContainingMessage().Name())
 			}
 		}
 	}
-	for _, x := range own {
+	for _, x := range ownOptions {
 		foreign := ""
 		for _, name := range names {
 			fd := c.files[name]

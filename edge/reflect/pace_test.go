@@ -31,11 +31,11 @@ func TestPauseGrowsWithChanges(t *testing.T) {
 	if got := learn(time.Second, false); got != 64*time.Second {
 		t.Errorf("%s after none, soon after changes", got)
 	}
-	now = now.Add(calm)
+	now = now.Add(quietTime)
 	if got := learn(time.Second, false); got != time.Second {
 		t.Errorf("%s when it was calm", got)
 	}
-	if got := learn(0, true); got != leastTaken {
+	if got := learn(0, true); got != minTaken {
 		t.Errorf("%s after a quick one", got)
 	}
 }
@@ -45,7 +45,7 @@ func TestPauseGrowsWithFailures(t *testing.T) {
 	var p pace
 	now := time.Unix(1e9, 0)
 	for _, c := range []struct{ took, want time.Duration }{
-		{time.Second, time.Second}, {time.Second, 2 * time.Second}, {time.Second, 4 * time.Second}, {time.Minute, maxPause}, {0, 16 * leastTaken},
+		{time.Second, time.Second}, {time.Second, 2 * time.Second}, {time.Second, 4 * time.Second}, {time.Minute, maxPause}, {0, 16 * minTaken},
 	} {
 		p.failed(now, now.Add(c.took), errClosed)
 		now = now.Add(c.took)

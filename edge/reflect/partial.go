@@ -52,8 +52,8 @@ func (p *partial) at() string {
 	return b.String()
 }
 
-// says reports whether a well-known message has a JSON representation.
-func (p *partial) says(m protoreflect.Message) bool {
+// hasJSON reports whether a well-known message has a JSON representation.
+func (p *partial) hasJSON(m protoreflect.Message) bool {
 	_, err := protojson.MarshalOptions{Resolver: p.types, AllowPartial: true}.Marshal(m.Interface())
 	if err == nil {
 		return true
@@ -64,13 +64,13 @@ func (p *partial) says(m protoreflect.Message) bool {
 	return false
 }
 
-// keeps reports whether the value at a step has a JSON representation, after removing parts that
+// keepsValue reports whether the value at a step has a JSON representation, after removing parts that
 // have none.
-func (p *partial) keeps(s step, v protoreflect.Value) bool {
+func (p *partial) keepsValue(s step, v protoreflect.Value) bool {
 	p.way = append(p.way, s)
 	defer func() { p.way = p.way[:len(p.way)-1] }()
 	if schema.IsWellKnown(v.Message().Descriptor()) {
-		return p.says(v.Message())
+		return p.hasJSON(v.Message())
 	}
 	p.strip(v.Message())
 	return true
@@ -85,7 +85,7 @@ func (p *partial) strip(m protoreflect.Message) {
 				return true
 			}
 			v.Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {
-				if !p.keeps(step{field: fd, index: -1, key: k}, x) {
+				if !p.keepsValue(step{field: fd, index: -1, key: k}, x) {
 					v.Map().Clear(k)
 				}
 				return true
@@ -94,13 +94,13 @@ func (p *partial) strip(m protoreflect.Message) {
 		case fd.IsList():
 			kept := 0
 			for i := range v.List().Len() {
-				if x := v.List().Get(i); p.keeps(step{field: fd, index: i}, x) {
+				if x := v.List().Get(i); p.keepsValue(step{field: fd, index: i}, x) {
 					v.List().Set(kept, x)
 					kept++
 				}
 			}
 			v.List().Truncate(kept)
-		case !p.keeps(step{field: fd, index: -1}, v):
+		case !p.keepsValue(step{field: fd, index: -1}, v):
 			m.Clear(fd)
 		}
 		return true

@@ -19,8 +19,8 @@ import (
 // maxCame bounds the last messages of a stream that are shown with its error, in bytes.
 const maxCame = 16 << 10
 
-// came are the messages of a stream that has not ended successfully.
-type came struct {
+// received are the messages of a stream that has not ended successfully.
+type received struct {
 	// texts are the last messages, together at most maxCame bytes, but at least one.
 	texts []string
 	bytes int
@@ -31,7 +31,7 @@ type came struct {
 	note string
 }
 
-func (s *came) add(text []byte, note string) {
+func (s *received) add(text []byte, note string) {
 	s.n++
 	s.size += len(text)
 	s.last, s.note = text, note
@@ -44,7 +44,7 @@ func (s *came) add(text []byte, note string) {
 }
 
 // failed returns the content for a failed stream: the reason, and the messages received.
-func (s *came) failed(why string) []*pb.ContentBlock {
+func (s *received) failed(why string) []*pb.ContentBlock {
 	about := fmt.Sprintf("%d messages came before that:", s.n)
 	if len(s.texts) < s.n {
 		about = fmt.Sprintf("%d messages came before that, the last %d:", s.n, len(s.texts))
@@ -81,7 +81,7 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 	if err := stream.CloseSend(); err != nil {
 		return &upstreamError{err}
 	}
-	s := &came{}
+	s := &received{}
 	for {
 		var one answer
 		switch err := stream.RecvMsg(&one); {
@@ -144,7 +144,7 @@ func (c *call) reason(st *status.Status) string {
 
 // finish returns the last message of a stream as the result. A stream without messages is an error,
 // because the output schema requires a result.
-func (c *call) finish(s *came) error {
+func (c *call) finish(s *received) error {
 	if s.n == 0 {
 		return c.refuse(c.method.full + " was called and ended without a message, so that there is no result: it may have found nothing.")
 	}

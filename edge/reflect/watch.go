@@ -14,10 +14,10 @@ func (a *Adapter) watch() {
 		state := a.target.GetState()
 		switch state {
 		case connectivity.Ready:
-			a.back(up)
+			a.connected(up)
 			up = true
 		case connectivity.TransientFailure, connectivity.Shutdown:
-			a.lost()
+			a.disconnected()
 			up = false
 		}
 		if !a.target.WaitForStateChange(a.ctx, state) {
@@ -26,21 +26,21 @@ func (a *Adapter) watch() {
 	}
 }
 
-// back records that the target is connected. again means that it was connected before and not lost
+// connected records that the target is connected. again means that it was connected before and not lost
 // since.
-func (a *Adapter) back(again bool) {
+func (a *Adapter) connected(again bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case again:
-		a.later()
+		a.relearnLocked()
 	case !a.fresh && a.pace.wait(time.Now()) == 0:
 		a.learning()
 	}
 }
 
-// lost records that the target is away.
-func (a *Adapter) lost() {
+// disconnected records that the target is away.
+func (a *Adapter) disconnected() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fresh = false
@@ -64,11 +64,11 @@ const reloadMin = time.Second
 func (a *Adapter) relearn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.later()
+	a.relearnLocked()
 }
 
-// later is relearn. The caller holds mu.
-func (a *Adapter) later() {
+// relearnLocked is relearn. The caller holds mu.
+func (a *Adapter) relearnLocked() {
 	if a.due || a.closed {
 		return
 	}

@@ -22,7 +22,7 @@ func (c *call) read(md protoreflect.MessageDescriptor, a answer) (*dynamicpb.Mes
 	if err := s.message(md, a.raw, 0); err != nil {
 		return nil, fmt.Errorf("%s was called, but its answer %w: ask for less", c.method.full, err)
 	}
-	if err := c.hold(int64(s.memory) + asJSON*int64(s.json)); err != nil {
+	if err := c.acquireMemory(int64(s.memory) + asJSON*int64(s.json)); err != nil {
 		return nil, err
 	}
 	m := dynamicpb.NewMessage(md)
@@ -46,16 +46,16 @@ func (a answer) text(fd protoreflect.FieldDescriptor) (text []byte) {
 const (
 	// asJSON is the approximate number of copies of an answer's JSON in memory.
 	asJSON = 3
-	// light is the weight up to which an answer does not wait for others.
-	light = 1 << 20
+	// exemptBytes is the weight up to which an answer does not wait for others.
+	exemptBytes = 1 << 20
 )
 
-// hold waits until there is memory for an answer of a weight besides the other answers of the
+// acquireMemory waits until there is memory for an answer of a weight besides the other answers of the
 // backend. The call holds it until it reads the next answer or ends. It returns an error if the
 // call's context ends.
-func (c *call) hold(weight int64) error {
-	c.letGo()
-	if weight <= light {
+func (c *call) acquireMemory(weight int64) error {
+	c.releaseMemory()
+	if weight <= exemptBytes {
 		return nil
 	}
 	weight = min(weight, limit.MaxAnswersMemory)
@@ -66,8 +66,8 @@ func (c *call) hold(weight int64) error {
 	return nil
 }
 
-// letGo releases what hold acquired.
-func (c *call) letGo() {
+// releaseMemory releases what acquireMemory acquired.
+func (c *call) releaseMemory() {
 	c.a.answers.Release(c.held)
 	c.held = 0
 }

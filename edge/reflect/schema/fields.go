@@ -41,7 +41,7 @@ func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *
 	g.meter.Step(refusesSteps)
 	switch refused := refuses(s, zero); {
 	case rules.required() && !refused:
-		s.also(nonZero(fd))
+		s.and(nonZero(fd))
 	case refused && rules.ignoresZero() && !rules.required():
 		s = obj("anyOf", []any{obj("const", zero), s})
 	case refused:
@@ -54,7 +54,7 @@ func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *
 func (g *generator) singular(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	if fd.Message() != nil {
 		rules.unwrapped(g, fd)
-		return g.message(fd.Message(), rules, g.inside(fd, rules))
+		return g.message(fd.Message(), rules, g.variantOf(fd, rules))
 	}
 	return g.scalar(fd, rules)
 }
@@ -113,12 +113,12 @@ func (g *generator) key(fd protoreflect.FieldDescriptor, rules *ruleSet) *object
 	default:
 		set := rules.integers(g, kind)
 		if rules.ignoresZero() {
-			set = set.with0(kind)
+			set = set.withZero(kind)
 		}
 		if len(set) == 0 {
 			return never()
 		}
-		return obj("pattern", set.pattern(extent(kind)))
+		return obj("pattern", set.pattern(kindRange(kind)))
 	}
 }
 
@@ -147,7 +147,7 @@ func (g *generator) oneofs(s *object, md protoreflect.MessageDescriptor, rules *
 	switch len(conditions) {
 	case 0:
 	case 1:
-		s.also(conditions[0].(*object))
+		s.and(conditions[0].(*object))
 	default:
 		s.set("allOf", conditions)
 	}

@@ -116,24 +116,24 @@ func decimals(lo, hi *big.Int) []string {
 	case lo == nil && hi == nil:
 		return []string{"-?[0-9]+"}
 	case lo == nil && hi.Sign() < 0:
-		return minus(decimals(new(big.Int).Neg(hi), nil))
+		return negated(decimals(new(big.Int).Neg(hi), nil))
 	case lo == nil:
 		return append([]string{"-[1-9][0-9]*"}, decimals(new(big.Int), hi)...)
 	case lo.Sign() < 0 && hi != nil && hi.Sign() < 0:
-		return minus(decimals(new(big.Int).Neg(hi), new(big.Int).Neg(lo)))
+		return negated(decimals(new(big.Int).Neg(hi), new(big.Int).Neg(lo)))
 	case lo.Sign() < 0:
-		return append(minus(decimals(one, new(big.Int).Neg(lo))), decimals(new(big.Int), hi)...)
+		return append(negated(decimals(one, new(big.Int).Neg(lo))), decimals(new(big.Int), hi)...)
 	case hi == nil && lo.Sign() == 0:
 		return []string{"[0-9]+"}
 	case hi == nil:
 		text := lo.String()
 		top := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(text))), nil)
-		return append(natural(lo, less(top)), fmt.Sprintf("[1-9][0-9]{%d,}", len(text)))
+		return append(naturalDecimals(lo, less(top)), fmt.Sprintf("[1-9][0-9]{%d,}", len(text)))
 	}
-	return natural(lo, hi)
+	return naturalDecimals(lo, hi)
 }
 
-func minus(alternatives []string) []string {
+func negated(alternatives []string) []string {
 	out := make([]string, len(alternatives))
 	for i, a := range alternatives {
 		out[i] = "-" + a
@@ -141,8 +141,8 @@ func minus(alternatives []string) []string {
 	return out
 }
 
-// natural is decimals for bounds of at least 0. It handles each number of digits separately.
-func natural(lo, hi *big.Int) []string {
+// naturalDecimals is decimals for bounds of at least 0. It handles each number of digits separately.
+func naturalDecimals(lo, hi *big.Int) []string {
 	var out []string
 	for length := len(lo.String()); length <= len(hi.String()); length++ {
 		low, high := new(big.Int), new(big.Int)
@@ -157,29 +157,29 @@ func natural(lo, hi *big.Int) []string {
 		if hi.Cmp(high) < 0 {
 			high = hi
 		}
-		out = append(out, between(low.String(), high.String())...)
+		out = append(out, sameLengthDecimals(low.String(), high.String())...)
 	}
 	return out
 }
 
-// between is decimals for two texts of equal length.
-func between(lo, hi string) []string {
+// sameLengthDecimals is decimals for two texts of equal length.
+func sameLengthDecimals(lo, hi string) []string {
 	if lo == "" {
 		return []string{""}
 	}
 	if lo[0] == hi[0] {
-		return behind(lo[:1], between(lo[1:], hi[1:]))
+		return withPrefix(lo[:1], sameLengthDecimals(lo[1:], hi[1:]))
 	}
 	rest := len(lo) - 1
 	lowest, highest := strings.Repeat("0", rest), strings.Repeat("9", rest)
 	first, last := lo[0], hi[0]
 	var below, above []string
 	if lo[1:] != lowest {
-		below = behind(lo[:1], between(lo[1:], highest))
+		below = withPrefix(lo[:1], sameLengthDecimals(lo[1:], highest))
 		first++
 	}
 	if hi[1:] != highest {
-		above = behind(hi[:1], between(lowest, hi[1:]))
+		above = withPrefix(hi[:1], sameLengthDecimals(lowest, hi[1:]))
 		last--
 	}
 	out := below
@@ -189,7 +189,7 @@ func between(lo, hi string) []string {
 	return append(out, above...)
 }
 
-func behind(prefix string, alternatives []string) []string {
+func withPrefix(prefix string, alternatives []string) []string {
 	for i, a := range alternatives {
 		alternatives[i] = prefix + a
 	}

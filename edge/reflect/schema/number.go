@@ -15,7 +15,7 @@ const maxPoints = 64
 
 // integers returns the integers of a kind that the rules accept.
 func (r *ruleSet) integers(g *generator, kind protoreflect.Kind) integers {
-	all := extent(kind)
+	all := kindRange(kind)
 	set := integers{all}
 	var low, high *big.Int
 	r.each(g, r.of(g, kind.String()), func(name string, v protoreflect.Value) bool {
@@ -90,20 +90,20 @@ func listed(list protoreflect.List) []*big.Int {
 	return out
 }
 
-// with0 adds 0.
-func (s integers) with0(kind protoreflect.Kind) integers {
+// withZero adds 0.
+func (s integers) withZero(kind protoreflect.Kind) integers {
 	zero := new(big.Int)
 	if len(s.within(zero, zero)) > 0 {
 		return s
 	}
 	out := append(s.within(nil, zero), interval{zero, zero})
-	return append(out, s.within(zero, extent(kind).hi)...)
+	return append(out, s.within(zero, kindRange(kind).hi)...)
 }
 
 // integer returns the schema of a set of integers. 64-bit integers are strings, and in inputs
 // numbers, too.
 func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
-	all := extent(kind)
+	all := kindRange(kind)
 	wide := all.hi.BitLen() > 32
 	if len(set) == 0 {
 		return never()
@@ -129,11 +129,11 @@ func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 		if wide && set[0].lo.Cmp(all.lo) == 0 && set[0].hi.Cmp(all.hi) == 0 && all.lo.Sign() < 0 {
 			return s
 		}
-		return ends(s, set[0])
+		return setBounds(s, set[0])
 	}
 	var ranges []any
 	for _, i := range set {
-		ranges = append(ranges, ends(obj(), i))
+		ranges = append(ranges, setBounds(obj(), i))
 	}
 	return s.set("anyOf", ranges)
 }
@@ -144,13 +144,13 @@ func (g *generator) counted(text string) string {
 	return text
 }
 
-func ends(s *object, i interval) *object {
+func setBounds(s *object, i interval) *object {
 	s.set("minimum", json.Number(i.lo.String()))
 	return s.set("maximum", json.Number(i.hi.String()))
 }
 
-// specials are the floats without a JSON number.
-var specials = []struct {
+// nonFinite are the floats without a JSON number.
+var nonFinite = []struct {
 	name  string
 	value float64
 }{{"NaN", math.NaN()}, {"Infinity", math.Inf(1)}, {"-Infinity", math.Inf(-1)}}
@@ -227,7 +227,7 @@ func (f *floatRules) accepts(x float64) bool {
 func (g *generator) float(kind protoreflect.Kind, rules *ruleSet) *object {
 	f := rules.floats(g, kind)
 	var names []any
-	for _, s := range specials {
+	for _, s := range nonFinite {
 		if f.accepts(s.value) {
 			names = append(names, s.name)
 		}
@@ -273,8 +273,8 @@ func (f *floatRules) number(kind protoreflect.Kind) *object {
 	if f.gap {
 		s.set("anyOf", []any{high, low})
 	} else {
-		s.also(low)
-		s.also(high)
+		s.and(low)
+		s.and(high)
 	}
 	var not []any
 	for _, x := range f.notAmong {

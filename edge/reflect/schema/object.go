@@ -46,8 +46,8 @@ func (o *object) has(key string) bool {
 	return there
 }
 
-// also adds a condition: as members if the names are unused, else under allOf.
-func (o *object) also(more *object) {
+// and adds a condition: as members if the names are unused, else under allOf.
+func (o *object) and(more *object) {
 	for _, k := range more.keys {
 		if !o.has(k) {
 			o.set(k, more.values[k])

@@ -38,7 +38,7 @@ func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRule
 	}
 	where := "message " + string(md.FullName())
 	g.expressions(where, rules.GetCel(), rules.GetCelExpression())
-	g.strange(where, rules)
+	g.noteUnknownRules(where, rules)
 	for _, o := range rules.GetOneof() {
 		one := messageOneof{fields: o.GetFields(), required: o.GetRequired()}
 		for _, name := range o.GetFields() {
@@ -80,7 +80,7 @@ func (g *generator) rulesOf(rules *validate.FieldRules, where string) *ruleSet {
 		return &ruleSet{rules: &validate.FieldRules{}, where: where, never: true}
 	}
 	g.expressions(where, rules.GetCel(), rules.GetCelExpression())
-	g.strange(where, rules)
+	g.noteUnknownRules(where, rules)
 	return &ruleSet{rules: rules, where: where}
 }
 
@@ -101,8 +101,8 @@ func (g *generator) expressions(where string, cel []*validate.Rule, bare []strin
 	}
 }
 
-// strange notes unknown rules: of a newer protovalidate, or predefined by the service.
-func (g *generator) strange(where string, rules proto.Message) {
+// noteUnknownRules notes unknown rules: of a newer protovalidate, or predefined by the service.
+func (g *generator) noteUnknownRules(where string, rules proto.Message) {
 	m := rules.ProtoReflect()
 	unknown := len(m.GetUnknown()) > 0
 	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
@@ -114,8 +114,8 @@ func (g *generator) strange(where string, rules proto.Message) {
 	}
 }
 
-// off reports whether all rules are disabled, here and in nested messages.
-func (r *ruleSet) off() bool { return r != nil && r.never }
+// disabled reports whether all rules are disabled, here and in nested messages.
+func (r *ruleSet) disabled() bool { return r != nil && r.never }
 
 func (r *ruleSet) required() bool { return r != nil && r.rules.GetRequired() }
 
@@ -139,7 +139,7 @@ func (r *ruleSet) of(g *generator, name string) protoreflect.Message {
 		return nil
 	}
 	rules := m.Get(fd).Message()
-	g.strange(r.where, rules.Interface())
+	g.noteUnknownRules(r.where, rules.Interface())
 	return rules
 }
 
@@ -205,7 +205,7 @@ type listRules struct {
 }
 
 func (r *ruleSet) repeated(g *generator) (out listRules) {
-	if r.off() {
+	if r.disabled() {
 		return listRules{items: r}
 	}
 	rules, _ := r.messageOf(g, "repeated").(*validate.RepeatedRules)
@@ -223,7 +223,7 @@ type mapRules struct {
 }
 
 func (r *ruleSet) mapping(g *generator) (out mapRules) {
-	if r.off() {
+	if r.disabled() {
 		return mapRules{keys: r, values: r}
 	}
 	rules, _ := r.messageOf(g, "map").(*validate.MapRules)

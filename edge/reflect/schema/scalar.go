@@ -123,11 +123,11 @@ func (g *generator) bytes(rules *ruleSet) *object {
 			if len(v.Bytes()) > limit.MaxText {
 				return false
 			}
-			s.also(obj("enum", []any{g.counted(encode(v.Bytes()))}))
+			s.and(obj("enum", []any{g.counted(encode(v.Bytes()))}))
 		case "in":
-			s.also(obj("enum", encodings(v.List())))
+			s.and(obj("enum", encodings(v.List())))
 		case "not_in":
-			s.also(obj("not", obj("enum", encodings(v.List()))))
+			s.and(obj("not", obj("enum", encodings(v.List()))))
 		default:
 			return false
 		}
@@ -138,7 +138,7 @@ func (g *generator) bytes(rules *ruleSet) *object {
 		var forms []string
 		for _, n := range lengths {
 			if low <= n && n <= high {
-				forms = append(forms, base64Char+"{"+strconv.FormatUint(chars(n), 10)+"}")
+				forms = append(forms, base64Char+"{"+strconv.FormatUint(base64Length(n), 10)+"}")
 			}
 		}
 		if len(forms) == 0 {
@@ -162,9 +162,9 @@ func (r *ruleSet) sized(g *generator, s *object, low, high uint64) *object {
 	if low <= maxRepeat/2 && (high == math.MaxUint64 || high <= maxRepeat/2) {
 		upper := ""
 		if high != math.MaxUint64 {
-			upper = strconv.FormatUint(chars(high), 10)
+			upper = strconv.FormatUint(base64Length(high), 10)
 		}
-		return s.set("pattern", "^"+base64Char+"{"+strconv.FormatUint(chars(low), 10)+","+upper+"}={0,2}$")
+		return s.set("pattern", "^"+base64Char+"{"+strconv.FormatUint(base64Length(low), 10)+","+upper+"}={0,2}$")
 	}
 	s.set("pattern", anyBase64)
 	if low > 0 {
@@ -177,8 +177,8 @@ func (r *ruleSet) sized(g *generator, s *object, low, high uint64) *object {
 	return s
 }
 
-// chars returns the number of base64 characters for n bytes without padding.
-func chars(n uint64) uint64 { return (n*4 + 2) / 3 }
+// base64Length returns the number of base64 characters for n bytes without padding.
+func base64Length(n uint64) uint64 { return (n*4 + 2) / 3 }
 
 func clamp(n uint64) uint64 { return min(n, 1<<31) }
 
@@ -288,8 +288,8 @@ func refuses(s *object, value any) bool {
 	return err == nil && compiled.Validate(value) != nil
 }
 
-// extent returns the range of all integers of a kind.
-func extent(kind protoreflect.Kind) interval {
+// kindRange returns the range of all integers of a kind.
+func kindRange(kind protoreflect.Kind) interval {
 	switch kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return interval{new(big.Int), big.NewInt(math.MaxUint32)}

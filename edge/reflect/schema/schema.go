@@ -248,7 +248,7 @@ func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 	rules := g.messageRules(md)
 	before := g.mask
 	defer func() { g.mask = before }()
-	g.mask = masked(md)
+	g.mask = hasUpdateMask(md)
 	properties := obj()
 	var required []any
 	for i := range md.Fields().Len() {

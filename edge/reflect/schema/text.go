@@ -72,44 +72,44 @@ func (g *generator) text(rules *ruleSet) *object {
 		}
 		switch name {
 		case "const":
-			s.also(obj("const", v.String()))
+			s.and(obj("const", v.String()))
 		case "len":
-			s.also(obj("minLength", clamp(v.Uint()), "maxLength", clamp(v.Uint())))
+			s.and(obj("minLength", clamp(v.Uint()), "maxLength", clamp(v.Uint())))
 		case "min_len":
-			s.also(obj("minLength", clamp(v.Uint())))
+			s.and(obj("minLength", clamp(v.Uint())))
 		case "max_len":
-			s.also(obj("maxLength", clamp(v.Uint())))
+			s.and(obj("maxLength", clamp(v.Uint())))
 		case "len_bytes":
-			s.also(obj("minLength", (clamp(v.Uint())+3)/4, "maxLength", clamp(v.Uint())))
+			s.and(obj("minLength", (clamp(v.Uint())+3)/4, "maxLength", clamp(v.Uint())))
 			rules.approximate(g, name, "as far as characters, of up to four bytes, can count bytes")
 		case "min_bytes":
-			s.also(obj("minLength", (clamp(v.Uint())+3)/4))
+			s.and(obj("minLength", (clamp(v.Uint())+3)/4))
 			rules.approximate(g, name, "as far as characters, of up to four bytes, can count bytes")
 		case "max_bytes":
-			s.also(obj("maxLength", clamp(v.Uint())))
+			s.and(obj("maxLength", clamp(v.Uint())))
 			rules.approximate(g, name, "as far as characters, of up to four bytes, can count bytes")
 		case "pattern":
 			expr, ok := portable.Pattern(v.String())
 			if !ok {
 				return false
 			}
-			s.also(obj("pattern", expr))
+			s.and(obj("pattern", expr))
 		case "prefix":
-			s.also(obj("pattern", "^"+portable.Literal(v.String())))
+			s.and(obj("pattern", "^"+portable.Literal(v.String())))
 		case "suffix":
-			s.also(obj("pattern", portable.Literal(v.String())+"$"))
+			s.and(obj("pattern", portable.Literal(v.String())+"$"))
 		case "contains":
-			s.also(obj("pattern", portable.Literal(v.String())))
+			s.and(obj("pattern", portable.Literal(v.String())))
 		case "not_contains":
-			s.also(obj("not", obj("pattern", portable.Literal(v.String()))))
+			s.and(obj("not", obj("pattern", portable.Literal(v.String()))))
 		case "in":
-			s.also(obj("enum", texts(v.List())))
+			s.and(obj("enum", texts(v.List())))
 		case "not_in":
-			s.also(obj("not", obj("enum", texts(v.List()))))
+			s.and(obj("not", obj("enum", texts(v.List()))))
 		case "well_known_regex":
-			s.also(obj("pattern", header(m.Interface().(*validate.StringRules))))
+			s.and(obj("pattern", header(m.Interface().(*validate.StringRules))))
 			if rules.rules.GetString().GetWellKnownRegex() == validate.KnownRegex_KNOWN_REGEX_HTTP_HEADER_NAME {
-				s.also(obj("minLength", 1))
+				s.and(obj("minLength", 1))
 			}
 		case "strict": // well_known_regex reads it
 		default:
@@ -137,10 +137,10 @@ func (r *ruleSet) form(g *generator, s *object, name string, f form) {
 	}
 	switch {
 	case f.pattern != "":
-		s.also(obj("pattern", f.pattern))
+		s.and(obj("pattern", f.pattern))
 		return
 	case f.least > 0:
-		s.also(obj("minLength", f.least))
+		s.and(obj("minLength", f.least))
 	}
 	how := "as a format, which is not checked"
 	if f.format == "" {

@@ -21,7 +21,7 @@ func TestIntegerPatterns(t *testing.T) {
 		}
 		return n + d
 	}
-	all := extent(protoreflect.Int64Kind)
+	all := kindRange(protoreflect.Int64Kind)
 	rapid.Check(t, func(t *rapid.T) {
 		lo, hi := near(t, "low"), near(t, "high")
 		set := integers{all}.within(big.NewInt(lo), big.NewInt(hi))

@@ -22,19 +22,19 @@ func (v variant) suffix() (out string) {
 	return out
 }
 
-// inside returns the variant for the message in a field, or in an element of it, with the rules of
+// variantOf returns the variant for the message in a field, or in an element of it, with the rules of
 // the field or element. A mask does not apply within lists and maps: their elements are complete.
-func (g *generator) inside(fd protoreflect.FieldDescriptor, rules *ruleSet) variant {
-	v := variant{unruled: g.as.unruled || rules.off()}
+func (g *generator) variantOf(fd protoreflect.FieldDescriptor, rules *ruleSet) variant {
+	v := variant{unruled: g.as.unruled || rules.disabled()}
 	if parent := fd.ContainingMessage(); !fd.IsList() && !parent.IsMapEntry() {
 		v.partial = g.input && (g.as.partial || g.mask)
 	}
 	return v
 }
 
-// masked reports whether a field of the message is an update mask (AIP-134). A field named
+// hasUpdateMask reports whether a field of the message is an update mask (AIP-134). A field named
 // read_mask selects fields of the response instead (AIP-157).
-func masked(md protoreflect.MessageDescriptor) bool {
+func hasUpdateMask(md protoreflect.MessageDescriptor) bool {
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		if fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask" && !fd.IsList() && fd.Name() != "read_mask" {

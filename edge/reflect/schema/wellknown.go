@@ -67,20 +67,20 @@ func (g *generator) wellKnown(md protoreflect.MessageDescriptor, rules *ruleSet)
 	case "ListValue":
 		return obj("type", "array")
 	case "Timestamp":
-		rules.unheld(g, "timestamp")
+		rules.noteUnenforced(g, "timestamp")
 		return obj("type", "string", "format", "date-time")
 	case "Duration":
-		rules.unheld(g, "duration")
+		rules.noteUnenforced(g, "duration")
 		return obj("type", "string", "pattern", durationPattern)
 	case "FieldMask":
-		rules.unheld(g, "field_mask")
+		rules.noteUnenforced(g, "field_mask")
 		return obj("type", "string", "pattern", fieldMaskPattern)
 	}
 	return g.scalar(md.Fields().ByName("value"), rules) // a wrapper
 }
 
-// unheld notes all rules of a type: a schema cannot express its comparisons.
-func (r *ruleSet) unheld(g *generator, name string) {
+// noteUnenforced notes all rules of a type: a schema cannot express its comparisons.
+func (r *ruleSet) noteUnenforced(g *generator, name string) {
 	r.each(g, r.of(g, name), func(string, protoreflect.Value) bool { return false })
 }
 
@@ -91,10 +91,10 @@ func (g *generator) anything(rules *ruleSet) *object {
 	rules.each(g, rules.of(g, "any"), func(name string, v protoreflect.Value) bool {
 		switch name {
 		case "in":
-			url.also(obj("enum", texts(v.List())))
+			url.and(obj("enum", texts(v.List())))
 			typed = true
 		case "not_in":
-			url.also(obj("not", obj("enum", texts(v.List()))))
+			url.and(obj("not", obj("enum", texts(v.List()))))
 		default:
 			return false
 		}
