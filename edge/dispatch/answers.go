@@ -33,7 +33,7 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 		q := &in.Requests[i]
 		this := misfit{Question: questionOf(q)}
 		before, known := r.misfits[q.Key]
-		same := known && before.Question == this.Question || r.number() <= 1 // In a first round, the responses were not asked for.
+		same := known && before.Question == this.Question || r.backendRound() <= 1 // In a first round, the responses were not asked for.
 		if answer := r.answerTo(q.Key); answer != nil && same {
 			if reason := misfitOf(q, answer); reason != nil {
 				if this.Count = before.Count + 1; this.Count >= maxMisfits {
@@ -48,7 +48,7 @@ func (r *round) askAgain(in *mcp.InputRequired) error {
 		}
 		asked[q.Key] = this
 	}
-	in.State = asked.seal(in.State)
+	in.State = asked.prepend(in.State)
 	return nil
 }
 
@@ -129,9 +129,9 @@ type misfit struct {
 // misfitsMark begins a state that holds misfits.
 var misfitsMark = []byte("mcpedge.misfits\x00")
 
-// seal puts the misfits before a backend's own state. Without misfits the state is unchanged,
+// prepend puts the misfits before a backend's own state. Without misfits the state is unchanged,
 // unless it begins with misfitsMark.
-func (m misfits) seal(own []byte) []byte {
+func (m misfits) prepend(own []byte) []byte {
 	if len(m) == 0 && !bytes.HasPrefix(own, misfitsMark) {
 		return own
 	}
@@ -140,7 +140,7 @@ func (m misfits) seal(own []byte) []byte {
 	return append(out, own...)
 }
 
-// openMisfits separates the misfits from the backend's own state; it is the inverse of seal.
+// openMisfits separates the misfits from the backend's own state; it is the inverse of prepend.
 func openMisfits(state []byte) (m misfits, own []byte) {
 	rest, ok := bytes.CutPrefix(state, misfitsMark)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 	for _, own := range [][]byte{nil, []byte("own"), misfitsMark, append(bytes.Clone(misfitsMark), "{}\x00own"...), {0}} {
 		for _, m := range []misfits{nil, {"name": {1, 1}}, {"a\x00b": {1 << 63, 2}, "c": {2, 0}}} {
-			state := m.seal(own)
+			state := m.prepend(own)
 			call := &mcp.Call{State: state}
 			got, counts, _ := withOwnState(call)
 			if !bytes.Equal(got.State, own) || (got.State == nil) != (own == nil) || len(counts) != len(m) || !bytes.Equal(call.State, state) {
@@ -26,7 +26,7 @@ func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 			}
 		}
 	}
-	if own := []byte("own"); &misfits(nil).seal(own)[0] != &own[0] {
+	if own := []byte("own"); &misfits(nil).prepend(own)[0] != &own[0] {
 		t.Error("a state without misfits is copied")
 	}
 	broken := append(bytes.Clone(misfitsMark), "no JSON"...)

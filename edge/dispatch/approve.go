@@ -70,7 +70,7 @@ func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 		return nil, nil
 	}
 	if bytes.Equal(r.before.Call, r.digest(args)) {
-		r.hold(r.holds.Has, slices.Clone(r.before.Approved))
+		r.setHeld(r.holds.Has, slices.Clone(r.before.Approved))
 		r.takeGrants()
 	}
 	missing := slices.DeleteFunc(slices.Clone(r.duties.approvals), func(o policy.Obligation) bool {
@@ -91,7 +91,7 @@ func (r *round) takeGrants() {
 	}
 	for _, a := range r.before.Awaits {
 		if slices.ContainsFunc(v.Granted, func(d []byte) bool { return bytes.Equal(d, a.Digest) }) {
-			r.hold(r.holds.Has, append(r.holds.Approved, approved{Name: a.Name, Digest: a.Digest, By: v.By}))
+			r.setHeld(r.holds.Has, append(r.holds.Approved, approved{Name: a.Name, Digest: a.Digest, By: v.By}))
 			r.observeApprovals(telemetry.ApprovalGranted, []string{a.Name})
 		}
 	}
@@ -127,9 +127,9 @@ func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, 
 	}
 	next := consent{Call: r.digest(args), Approved: r.holds.Approved, Rounds: r.before.Rounds + 1}
 	for i := range missing {
-		next.Awaits = append(next.Awaits, agreed{Name: missing[i].Name, Digest: missing[i].Digest[:]})
+		next.Awaits = append(next.Awaits, agreement{Name: missing[i].Name, Digest: missing[i].Digest[:]})
 	}
-	r.issue(&next)
+	r.issueNonce(&next)
 	if !next.keep(r.call.Responses) {
 		return nil, r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call needs the %s and cannot wait for it: "+
 			"answers that the tool does not have yet are larger than %d bytes", approvals(names), mcp.MaxState))
@@ -150,7 +150,7 @@ func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, 
 	}
 	return &mcp.InputRequired{
 		Requests: []mcp.InputRequest{{Key: mcp.ApprovalKey, Method: mcp.MethodApprove, Params: params}},
-		State:    next.seal(r.misfits.seal(r.call.State)),
+		State:    next.prepend(r.misfits.prepend(r.call.State)),
 	}, nil
 }
 

@@ -19,7 +19,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 	if !r.rules.Stateless || r.call.Header == nil || len(check.Headers) == 0 {
 		return nil
 	}
-	release, err := r.place(t.Owner)
+	release, err := r.acquireSlot(t.Owner)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *round) checkHeaders(check *catalog.ToolCheck, args json.RawMessage) err
 // nil, nil if they are valid, and otherwise a result or an error, depending on the revision.
 func (r *round) validate(check *catalog.ToolCheck, args json.RawMessage) (refused json.RawMessage, _ error) {
 	t := r.named.Tool
-	release, err := r.place(t.Owner)
+	release, err := r.acquireSlot(t.Owner)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (r *round) endUnconfirmed(ctx context.Context) error {
 		return nil
 	}
 	r.consent = answered
-	if err := r.end(ctx, endedRefused); err != nil {
+	if err := r.endQuestion(ctx, endedRefused); err != nil {
 		return r.chargeUnused(ctx, err)
 	}
 	asked := r.before.asksFor()
@@ -60,9 +60,9 @@ func (r *round) spendUnconfirmed(ctx context.Context) {
 	if len(r.call.State) == 0 {
 		return
 	}
-	r.take(r.call)
+	r.setCall(r.call)
 	if why, _ := r.refusal(); why != "" {
-		_ = r.end(ctx, endedRefused) // The call has its error.
+		_ = r.endQuestion(ctx, endedRefused) // The call has its error.
 	}
 }
 
@@ -75,7 +75,7 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 	case answered:
 		if bytes.Equal(r.before.Call, r.digest(args)) { // If not, no confirmation is required.
 			r.confirmed = true
-			r.hold(r.before.Has, r.holds.Approved)
+			r.setHeld(r.before.Has, r.holds.Approved)
 		}
 		return nil, nil
 	}
@@ -93,15 +93,15 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 // recall returns the obligations that the user still has to confirm: the others are remembered for
 // the caller. It sets what the round has once these are confirmed.
 func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
-	has := make([]agreed, len(r.duties.confirmations))
-	r.hold(has, r.holds.Approved)
+	has := make([]agreement, len(r.duties.confirmations))
+	r.setHeld(has, r.holds.Approved)
 	for i := range r.duties.confirmations {
 		o := &r.duties.confirmations[i]
-		has[i] = agreed{Name: o.Name, Digest: o.Digest[:]}
+		has[i] = agreement{Name: o.Name, Digest: o.Digest[:]}
 		if o.Remember > 0 && !r.call.Principal.Anonymous() {
 			known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(o))
 			if err != nil {
-				return nil, unspent(err)
+				return nil, spendError(err)
 			}
 			has[i].Remembered = known
 		}
@@ -133,7 +133,7 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 		return nil, err
 	}
 	asked := consent{Call: r.digest(args), Has: r.holds.Has, Asked: true, Approved: r.holds.Approved, Rounds: r.before.Rounds + 1}
-	r.issue(&asked)
+	r.issueNonce(&asked)
 	if !asked.keep(r.call.Responses) {
 		return nil, r.allowed.Refuse(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the user must confirm this call (%s) and cannot be asked: "+
 			"answers that the tool does not have yet are larger than %d bytes; call again without requestState", confirmations(names), mcp.MaxState))
@@ -142,7 +142,7 @@ func (r *round) ask(ctx context.Context, obligations []policy.Obligation, args j
 		return nil, err
 	}
 	r.observeConfirmations(telemetry.ConfirmationAsked, names)
-	out.State = asked.seal(r.misfits.seal(r.call.State))
+	out.State = asked.prepend(r.misfits.prepend(r.call.State))
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(r.named.Tool.Owner.Name())
 	}
@@ -154,7 +154,7 @@ func (r *round) endAnswered(ctx context.Context) error {
 	if r.answer == nil {
 		return nil
 	}
-	if err := r.end(ctx, endedAsked); err != nil {
+	if err := r.endQuestion(ctx, endedAsked); err != nil {
 		return err
 	}
 	if r.before.asked() {

@@ -19,11 +19,11 @@ import (
 
 // A backend's state is returned unchanged, and none can pretend that its call was confirmed.
 func TestConsentIsKeptBeforeTheState(t *testing.T) {
-	forged := (&consent{Call: []byte("x")}).seal([]byte("own"))
+	forged := (&consent{Call: []byte("x")}).prepend([]byte("own"))
 	for _, own := range [][]byte{nil, []byte("own"), consentMark, misfitsMark, forged} {
 		for _, c := range []consent{{}, {Call: []byte("c"), Asked: true, Nonce: "n", Store: "s"}, {Call: []byte("c")}} {
 			for _, m := range []misfits{nil, {"name": {1, 1}}} {
-				got, counts, before := withOwnState(&mcp.Call{State: c.seal(m.seal(own))})
+				got, counts, before := withOwnState(&mcp.Call{State: c.prepend(m.prepend(own))})
 				if !bytes.Equal(got.State, own) || len(counts) != len(m) || before.confirmed() != c.confirmed() || before.asked() != c.asked() || before.Nonce != c.Nonce {
 					t.Errorf("%q with %v and %v came back as %q with %v and %v", own, m, c, got.State, counts, before)
 				}

@@ -19,7 +19,7 @@ type consent struct {
 	// Call is the digest of the call that is confirmed, or about which the user was asked.
 	Call []byte `json:"c,omitempty"`
 	// Has are the confirmations that the call has, or has once the user accepts.
-	Has []agreed `json:"h,omitempty"`
+	Has []agreement `json:"h,omitempty"`
 	// Asked means that the round before asked the user. Otherwise the call is confirmed.
 	Asked bool `json:"q,omitempty"`
 	// Nonce is spent before the backend is called. Empty means that the edge keeps the state, and
@@ -37,14 +37,14 @@ type consent struct {
 	Answers []keptAnswer `json:"a,omitempty"`
 	// Awaits are the approvals that the previous round waited for. nil means that it waited for
 	// none. Approved are the approvals that the call has.
-	Awaits   []agreed   `json:"w,omitempty"`
-	Approved []approved `json:"p,omitempty"`
+	Awaits   []agreement `json:"w,omitempty"`
+	Approved []approved  `json:"p,omitempty"`
 	// Rounds is the number of rounds in which the edge asked. The backend does not count them.
 	Rounds int `json:"e,omitempty"`
 }
 
-// agreed is a confirmation in a consent, or an approval that it waits for.
-type agreed struct {
+// agreement is a confirmation in a consent, or an approval that it waits for.
+type agreement struct {
 	Name   string `json:"n"`
 	Digest []byte `json:"d"`
 	// Remembered means that the user was not asked, because an earlier answer was remembered.
@@ -67,9 +67,9 @@ const maxDeclared = 1000
 // consentMark begins a state that holds a consent.
 var consentMark = []byte("mcpedge.consent\x00")
 
-// seal prepends the consent to the rest of a state. Without a question it returns rest unchanged,
+// prepend prepends the consent to the rest of a state. Without a question it returns rest unchanged,
 // unless rest begins with consentMark.
-func (c *consent) seal(rest []byte) []byte {
+func (c *consent) prepend(rest []byte) []byte {
 	if c.Call == nil && c.Rounds == 0 && !bytes.HasPrefix(rest, consentMark) {
 		return rest
 	}
@@ -78,7 +78,7 @@ func (c *consent) seal(rest []byte) []byte {
 	return append(out, rest...)
 }
 
-// openConsent separates the consent from the rest of a state; it is the inverse of seal.
+// openConsent separates the consent from the rest of a state; it is the inverse of prepend.
 func openConsent(state []byte) (c consent, rest []byte) {
 	text, ok := bytes.CutPrefix(state, consentMark)
 	if !ok {
@@ -100,10 +100,10 @@ func (c *consent) confirmed() bool { return c.Call != nil && !c.Asked && c.Await
 // asked reports whether the round before asked for the confirmation.
 func (c *consent) asked() bool { return c.Call != nil && c.Asked }
 
-// covers reports whether a consent has all confirmations of a list.
-func (c *consent) covers(obligations []policy.Obligation) bool {
+// hasAll reports whether a consent has all confirmations of a list.
+func (c *consent) hasAll(obligations []policy.Obligation) bool {
 	for i := range obligations {
-		if !slices.ContainsFunc(c.Has, func(a agreed) bool { return bytes.Equal(a.Digest, obligations[i].Digest[:]) }) {
+		if !slices.ContainsFunc(c.Has, func(a agreement) bool { return bytes.Equal(a.Digest, obligations[i].Digest[:]) }) {
 			return false
 		}
 	}
@@ -209,12 +209,12 @@ func (r *round) oblige(ctx context.Context) error {
 	return nil
 }
 
-// required is the state of a round's confirmations.
-type required byte
+// confirmationState is the state of a round's confirmations.
+type confirmationState byte
 
 const (
 	// notRequired means that the round needs no confirmation.
-	notRequired required = iota
+	notRequired confirmationState = iota
 	// mustAsk requires an answer that the round does not have.
 	mustAsk
 	// answered means that the answer to an earlier round's question confirms everything that is
@@ -225,9 +225,9 @@ const (
 	lapsed
 )
 
-// consider sets the state of the confirmations of a round that has arguments. An answer of the
+// setConsent sets the state of the confirmations of a round that has arguments. An answer of the
 // round is accepting: endUnconfirmed has handled the others.
-func (r *round) consider(args json.RawMessage) {
+func (r *round) setConsent(args json.RawMessage) {
 	if r.consent, r.confirmed = notRequired, false; len(r.duties.confirmations) == 0 {
 		switch {
 		case r.before.asked() && r.answer != nil:
@@ -239,32 +239,32 @@ func (r *round) consider(args json.RawMessage) {
 	}
 	r.consent = mustAsk
 	switch {
-	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.covers(r.duties.confirmations):
+	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.hasAll(r.duties.confirmations):
 	case r.before.confirmed():
 		r.consent, r.confirmed = notRequired, true
-		r.hold(r.before.Has, r.holds.Approved)
-	case r.usable() && r.answer != nil:
+		r.setHeld(r.before.Has, r.holds.Approved)
+	case r.nonceUsable() && r.answer != nil:
 		r.consent = answered
 	}
 }
 
-// hold makes confirmations and approvals those that the round has.
-func (r *round) hold(has []agreed, approvals []approved) {
+// setHeld makes confirmations and approvals those that the round has.
+func (r *round) setHeld(has []agreement, approvals []approved) {
 	r.holds = &consent{Has: has, Approved: approvals}
 }
 
-// after returns the consent of the next round, whose state is held by the client if isSent is true.
-func (r *round) after(isSent bool) *consent {
+// nextConsent returns the consent of the next round, whose state is held by the client if isSent is true.
+func (r *round) nextConsent(isSent bool) *consent {
 	next := &consent{Rounds: r.before.Rounds}
 	args, err := r.arguments()
 	if !r.confirmed && len(r.holds.Approved) == 0 || err != nil {
 		return next
 	}
 	if next.Call, next.Has, next.Approved = r.digest(args), r.holds.Has, r.holds.Approved; isSent {
-		r.issue(next)
+		r.issueNonce(next)
 	}
 	return next
 }
 
-// number returns the number of the round as the backend counts it.
-func (r *round) number() int { return max(r.call.Round-r.before.Rounds, 1) }
+// backendRound returns the number of the round as the backend counts it.
+func (r *round) backendRound() int { return max(r.call.Round-r.before.Rounds, 1) }

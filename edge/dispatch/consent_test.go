@@ -124,20 +124,20 @@ func TestUsedConfirmationsExpire(t *testing.T) {
 		d := &Dispatch{opts: Options{CallLifetime: 10 * time.Minute, Confirmations: store}}
 		r := &round{d: d, rules: rules(t, modern), call: &mcp.Call{Method: mcp.MethodToolsCall, From: netip.MustParseAddr("192.0.2.1")}}
 		c := consent{Call: []byte("x"), Asked: true}
-		r.issue(&c)
-		opened, _ := openConsent(c.seal(nil))
+		r.issueNonce(&c)
+		opened, _ := openConsent(c.prepend(nil))
 		r.before = &opened
 		time.Sleep(9 * time.Minute)
 		r.call.From = netip.MustParseAddr("192.0.2.2")
-		if err := r.use(t.Context()); err != nil || store.life != 2*time.Minute || !strings.HasSuffix(store.caller, "192.0.2.1") {
+		if err := r.spendNonce(t.Context()); err != nil || store.life != 2*time.Minute || !strings.HasSuffix(store.caller, "192.0.2.1") {
 			t.Errorf("%v, kept for %q and %v", err, store.caller, store.life)
 		}
-		if err := r.use(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+		if err := r.spendNonce(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
 			t.Errorf("again: %v", err)
 		}
 		time.Sleep(time.Minute)
 		r.before.Nonce = "another"
-		if err := r.use(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
+		if err := r.spendNonce(t.Context()); err == nil || mcp.AsError(err).Kind != mcp.KindUnknownOutcome {
 			t.Errorf("after its time: %v", err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 // readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that belong
 // to another backend, or that the caller may not read, are left out.
 func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
-	about, err := r.about(ctx)
+	about, err := r.permittedContext(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -38,7 +38,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	out, err := owner.Resources().ListResourceDirectory(ctx,
 		&pb.ListResourceDirectoryRequest{Uri: found.Sent, PageToken: token, Context: about})
 	if err != nil {
-		return mcp.Reply{}, r.notThere(ctx, err)
+		return mcp.Reply{}, r.unknownURI(ctx, err)
 	}
 	r.received(out)
 	children, err := r.children(out)
@@ -61,7 +61,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 func (r *round) children(out *pb.ListResourceDirectoryResponse) ([]*pb.Resource, error) {
 	valid, problems, err := backend.Children(out.GetResources())
 	if err != nil {
-		return nil, r.broken("%v", err)
+		return nil, r.contractError("%v", err)
 	}
 	for _, problem := range problems {
 		r.d.catalog.Broken(r.owner.Name(), r.call.Method, problem)

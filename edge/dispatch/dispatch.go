@@ -110,7 +110,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 		}
 	}
 	r := t.Handle.(*round)
-	r.take(call)
+	r.setCall(call)
 	r.sink = sink
 	r.startRedaction()
 	reply, err := r.runHooked(ctx)

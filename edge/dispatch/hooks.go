@@ -28,7 +28,7 @@ type hooking struct {
 
 // startHooks keeps the hooks in force, if there are any for the round, to its end.
 func (r *round) startHooks(ctx context.Context) error {
-	if r.named.Backend == nil || r.named.Policy == nil || r.target.Misused != nil || !hooked(r.call.Method) {
+	if r.named.Backend == nil || r.named.Policy == nil || r.target.Misused != nil || !checksMethod(r.call.Method) {
 		return nil
 	}
 	chain, err := r.d.acquireHooks()
@@ -45,8 +45,8 @@ func (h *hooking) release() {
 	}
 }
 
-// hooked reports whether hooks check requests of a method.
-func hooked(m mcp.Method) bool {
+// checksMethod reports whether hooks check requests of a method.
+func checksMethod(m mcp.Method) bool {
 	switch m {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete:
 		return true
@@ -81,14 +81,14 @@ func (d *Dispatch) acquireHooks() (*hook.Chain, error) {
 	return nil, nil
 }
 
-// at calls ask for each hook that checks the round at a point, until one refuses, and records the
+// runHooks calls ask for each hook that checks the round at a point, until one refuses, and records the
 // decisions. ask returns the hook's decision, or the error that ends the round.
-func (r *round) at(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) error {
+func (r *round) runHooks(p hook.Point, ask func(*hook.Hook) (hook.Decision, error)) error {
 	var made []hook.Decision
 	var refused error
 	before := r.call
 	for _, h := range r.hooks.chain.Hooks() {
-		if !h.On(p) || !h.Matches(&r.call.Principal, r.named.Policy, r.given()) {
+		if !h.On(p) || !h.Matches(&r.call.Principal, r.named.Policy, r.policyArguments()) {
 			continue
 		}
 		d, err := ask(h)
@@ -157,11 +157,11 @@ func (r *round) hookRequest() error {
 		}
 	}
 	replaced := false
-	err := r.at(hook.Request, func(h *hook.Hook) (hook.Decision, error) {
+	err := r.runHooks(hook.Request, func(h *hook.Hook) (hook.Decision, error) {
 		req := &hookv1.CheckRequestRequest{Call: r.hookCall(h)}
 		release, err := r.holdFor(req)
 		if err != nil {
-			return r.unasked(h, hook.Request, err)
+			return r.hookWithoutMemory(h, hook.Request, err)
 		}
 		defer release()
 		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
@@ -245,7 +245,7 @@ func onlyTexts(args json.RawMessage) error {
 
 // hookAnswers asks the hooks about the client's answers to the questions of the round before.
 func (r *round) hookAnswers() error {
-	return r.at(hook.Answer, func(h *hook.Hook) (hook.Decision, error) {
+	return r.runHooks(hook.Answer, func(h *hook.Hook) (hook.Decision, error) {
 		req := &hookv1.CheckRequestRequest{Call: r.hookCall(h)}
 		for i := range r.call.Responses {
 			a := &r.call.Responses[i]
@@ -253,7 +253,7 @@ func (r *round) hookAnswers() error {
 		}
 		release, err := r.holdFor(req)
 		if err != nil {
-			return r.unasked(h, hook.Answer, err)
+			return r.hookWithoutMemory(h, hook.Answer, err)
 		}
 		defer release()
 		return h.CheckRequest(r.hooks.ctx, req, r.named.Backend.MaxMessageBytes(), func(with *hookv1.RequestReplacement) error {
@@ -289,9 +289,9 @@ func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse,
 	return out, nil
 }
 
-// unasked handles a hook that could not be consulted for lack of memory. err is the error of the
+// hookWithoutMemory handles a hook that could not be consulted for lack of memory. err is the error of the
 // budget. For a hook in audit mode it returns a decision without effect, and otherwise err.
-func (r *round) unasked(h *hook.Hook, p hook.Point, err error) (hook.Decision, error) {
+func (r *round) hookWithoutMemory(h *hook.Hook, p hook.Point, err error) (hook.Decision, error) {
 	if !h.IsAudit() {
 		return hook.Decision{}, err
 	}

@@ -16,7 +16,7 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 	out, err := translate.InputRequired(r.rules, in)
 	if err != nil {
 		if e := mcp.AsError(err); e.Kind != mcp.KindMissingCapability {
-			return mcp.Reply{}, r.blame(e)
+			return mcp.Reply{}, r.nameBackend(e)
 		}
 	}
 	// All missing capabilities are named together, so this error precedes that of the first
@@ -31,7 +31,7 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 		if err := r.askAgain(out); err != nil {
 			return mcp.Reply{}, err
 		}
-		out.State = r.after(r.sends(out)).seal(out.State)
+		out.State = r.nextConsent(r.sendsState(out)).prepend(out.State)
 	}
 	return mcp.Reply{Input: out}, nil
 }

@@ -31,13 +31,13 @@ const (
 	maxConfirmations = 256 << 10
 	// maxConfirmationsOfOne bounds those of one caller.
 	maxConfirmationsOfOne = 16 << 10
-	// nonceSpare is the time for which a nonce is remembered after it is no longer accepted, for
+	// nonceMargin is the time for which a nonce is remembered after it is no longer accepted, for
 	// replicas whose clocks are behind.
-	nonceSpare = time.Minute
+	nonceMargin = time.Minute
 )
 
-// issue gives a consent its nonce, which is accepted for as long as the call may live.
-func (r *round) issue(c *consent) {
+// issueNonce gives a consent its nonce, which is accepted for as long as the call may live.
+func (r *round) issueNonce(c *consent) {
 	until := time.Now().Add(r.d.opts.CallLifetime)
 	if r.call.Task != nil && r.call.Task.Until.After(until) {
 		until = r.call.Task.Until
@@ -48,11 +48,11 @@ func (r *round) issue(c *consent) {
 	}
 }
 
-// left returns the time for which the nonce is still accepted.
-func (c *consent) left() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
+// remaining returns the time for which the nonce is still accepted.
+func (c *consent) remaining() time.Duration { return time.Until(time.UnixMilli(c.Until)) }
 
-// holder returns whom the nonce counts for, which is also part of its identity.
-func (r *round) holder() string {
+// nonceHolder returns whom the nonce counts for, which is also part of its identity.
+func (r *round) nonceHolder() string {
 	key := r.call.Principal.Key()
 	if r.before.From == "" {
 		return key
@@ -60,11 +60,11 @@ func (r *round) holder() string {
 	return key + "\x00" + r.before.From
 }
 
-// sends reports whether the client gets the state of a round that requires input, and may use it
+// sendsState reports whether the client gets the state of a round that requires input, and may use it
 // once. Sessions and tasks keep their states, and a call that may become a task sends its state
 // only with questions. A round that may be repeated, such as one that follows an operation, is not
 // limited to one use.
-func (r *round) sends(in *mcp.InputRequired) bool {
+func (r *round) sendsState(in *mcp.InputRequired) bool {
 	return !in.Repeatable && r.rules.Stateless && (r.call.Task == nil || r.call.Task.ID == "" && len(in.Requests) > 0)
 }
 
@@ -74,21 +74,21 @@ const (
 	endedAsked   = "asked again"
 )
 
-// usable reports whether it can be known whether the nonce of the round before was used.
-func (r *round) usable() bool {
-	return r.before.Store == r.d.opts.Confirmations.ID() && r.before.left() > 0
+// nonceUsable reports whether it can be known whether the nonce of the round before was used.
+func (r *round) nonceUsable() bool {
+	return r.before.Store == r.d.opts.Confirmations.ID() && r.before.remaining() > 0
 }
 
-// spends reports whether the round uses up the consent of the round before if it runs.
-func (r *round) spends() bool { return r.before.Nonce != "" }
+// spendsNonce reports whether the round uses up the consent of the round before if it runs.
+func (r *round) spendsNonce() bool { return r.before.Nonce != "" }
 
 // spend spends the consent of the previous round, and records that the call is allowed. It runs
 // immediately before the backend is called, so that a confirmation is used at most once.
 func (r *round) spend(ctx context.Context) error {
-	if !r.spends() {
+	if !r.spendsNonce() {
 		return nil
 	}
-	if err := r.use(ctx); err != nil {
+	if err := r.spendNonce(ctx); err != nil {
 		return err
 	}
 	if r.consent == answered {
@@ -100,20 +100,20 @@ func (r *round) spend(ctx context.Context) error {
 	return nil
 }
 
-// use spends the nonce of the round before.
-func (r *round) use(ctx context.Context) error {
-	if !r.usable() { // Whether it was used is not known.
+// spendNonce spends the nonce of the round before.
+func (r *round) spendNonce(ctx context.Context) error {
+	if !r.nonceUsable() { // Whether it was used is not known.
 		return unknownUse(r.call.Method)
 	}
 	store := r.d.opts.Confirmations
-	fresh, err := store.Spend(ctx, r.holder(), r.before.Nonce, r.before.left()+nonceSpare, maxConfirmationsOfOne)
+	fresh, err := store.Spend(ctx, r.nonceHolder(), r.before.Nonce, r.before.remaining()+nonceMargin, maxConfirmationsOfOne)
 	switch {
 	case err != nil && fresh: // It stays used: a release may be late, and would then release it for a call that has used it since.
 		r.answerUsed = true
 		r.observeConfirmations(telemetry.ConfirmationUnacknowledged, append(r.before.asksFor(), r.before.awaited()...))
 		return r.withoutState(unacknowledged(err))
 	case err != nil:
-		return unspent(err)
+		return spendError(err)
 	case !fresh:
 		r.observeConfirmations(telemetry.ConfirmationUsed, r.before.asksFor())
 		return r.usedBefore(ctx)
@@ -122,30 +122,30 @@ func (r *round) use(ctx context.Context) error {
 	return nil
 }
 
-// end spends the nonce of a previous round that does not run, and records the end of its question.
+// endQuestion spends the nonce of a previous round that does not run, and records the end of its question.
 // If it is unknown whether a nonce was used, this process does not accept it, and does not spend
 // it.
-func (r *round) end(ctx context.Context, how string) error {
-	if r.before.Nonce == "" || !r.usable() {
+func (r *round) endQuestion(ctx context.Context, how string) error {
+	if r.before.Nonce == "" || !r.nonceUsable() {
 		return nil
 	}
-	if err := r.use(ctx); err != nil {
+	if err := r.spendNonce(ctx); err != nil {
 		return err
 	}
-	_, err := r.d.opts.Confirmations.Spend(ctx, r.holder(), endOf(r.before.Nonce, how), r.before.left()+nonceSpare, maxConfirmationsOfOne)
+	_, err := r.d.opts.Confirmations.Spend(ctx, r.nonceHolder(), endID(r.before.Nonce, how), r.before.remaining()+nonceMargin, maxConfirmationsOfOne)
 	if err != nil { // A repeated answer is refused without the reason.
 		r.d.opts.Logger.Debug("how a question for confirmation ended is not recorded", "error", err)
 	}
 	return nil
 }
 
-// endOf returns the id under which the end of a question with a nonce is recorded.
-func endOf(nonce, how string) string { return nonce + "\x00" + how }
+// endID returns the id under which the end of a question with a nonce is recorded.
+func endID(nonce, how string) string { return nonce + "\x00" + how }
 
 // usedBefore returns the error of a round whose nonce was used.
 func (r *round) usedBefore(ctx context.Context) error {
 	for _, how := range []string{endedRefused, endedAsked} {
-		if ended, err := r.d.opts.Confirmations.Spent(ctx, r.holder(), endOf(r.before.Nonce, how)); err == nil && ended {
+		if ended, err := r.d.opts.Confirmations.Spent(ctx, r.nonceHolder(), endID(r.before.Nonce, how)); err == nil && ended {
 			return endedBefore(how)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *round) usedBefore(ctx context.Context) error {
 func (r *round) remember(ctx context.Context) {
 	for i := range r.duties.confirmations {
 		o := &r.duties.confirmations[i]
-		known := slices.ContainsFunc(r.before.Has, func(a agreed) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
+		known := slices.ContainsFunc(r.before.Has, func(a agreement) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
 		if known || o.Remember == 0 || r.call.Principal.Anonymous() {
 			continue
 		}

@@ -31,8 +31,8 @@ type checked interface {
 	replaced(r *round, with *hookv1.Outcome) (checked, error)
 }
 
-// long is an outcome that may be too long for a model.
-type long interface {
+// shortenable is an outcome that may be too long for a model.
+type shortenable interface {
 	outcome
 	// shorten returns the outcome with at most the tokens that the catalog allows.
 	shorten(r *round) outcome
@@ -48,7 +48,7 @@ func (r *round) finish(o outcome) (mcp.Reply, error) {
 	if v := r.masks(redact.Results); v != nil {
 		o = o.redact(v)
 	}
-	if l, ok := o.(long); ok {
+	if l, ok := o.(shortenable); ok {
 		o = l.shorten(r)
 	}
 	return o.render(r)
@@ -86,7 +86,7 @@ func (r *round) isChecked(o outcome) bool {
 func (r *round) hookOutcome(o checked) (outcome, error) {
 	r.hooks.checked = true
 	out := o.message()
-	err := r.at(hook.Result, func(h *hook.Hook) (hook.Decision, error) {
+	err := r.runHooks(hook.Result, func(h *hook.Hook) (hook.Decision, error) {
 		req := &hookv1.CheckResultRequest{Call: r.hookCall(h), Outcome: out}
 		most := r.named.Backend.MaxMessageBytes()
 		if n := proto.Size(req); n > smallCheck { // The outcome is in memory already.

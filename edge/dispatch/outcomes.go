@@ -21,7 +21,7 @@ import (
 var (
 	_ interface {
 		checked
-		long
+		shortenable
 	} = toolResult{}
 	_ checked = resourceResult{}
 	_ checked = promptResult{}
@@ -43,7 +43,7 @@ func (o toolResult) replaced(r *round, with *hookv1.Outcome) (checked, error) {
 	if now == nil {
 		return nil, errOtherKind
 	}
-	if err := r.keepsPromise(now); err != nil {
+	if err := r.checkOutputSchema(now); err != nil {
 		return nil, fmt.Errorf("its result does not fit the tool: %w", err)
 	}
 	_, err := translate.ToolResult(r.rules, r.server(), mcp.Envelope{}, now)
@@ -71,9 +71,9 @@ func (o toolResult) render(r *round) (mcp.Reply, error) {
 	return r.rendered(translate.ToolResult(r.rules, r.server(), r.call.Envelope, o.CallToolResult))
 }
 
-// keepsPromise returns an error if the structured content of a result does not match the output
+// checkOutputSchema returns an error if the structured content of a result does not match the output
 // schema of the round's tool.
-func (r *round) keepsPromise(res *pb.CallToolResult) error {
+func (r *round) checkOutputSchema(res *pb.CallToolResult) error {
 	check := r.named.Tool.Check.Ready()
 	if !check.HasOutput || res.GetIsError() {
 		return nil
@@ -213,7 +213,7 @@ func (o directoryResult) render(r *round) (mcp.Reply, error) {
 // backend as the cause.
 func (r *round) rendered(reply mcp.Reply, err error) (mcp.Reply, error) {
 	if err != nil {
-		return mcp.Reply{}, r.blame(err)
+		return mcp.Reply{}, r.nameBackend(err)
 	}
 	return reply, nil
 }

@@ -46,9 +46,9 @@ func (r *round) unwrap() error {
 	return nil
 }
 
-// misuse makes the edge answer the call with the error about the arguments of its own tool. A nil
+// rejectOwnArguments makes the edge answer the call with the error about the arguments of its own tool. A nil
 // error changes nothing. The call has no effects.
-func (r *round) misuse(why error) {
+func (r *round) rejectOwnArguments(why error) {
 	if why != nil {
 		r.target.Misused, r.target.Repeatable = why, true
 	}

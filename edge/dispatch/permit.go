@@ -34,7 +34,7 @@ func (r *round) admit(ctx context.Context) error {
 func (r *round) askPolicyServer(ctx context.Context) error {
 	err := r.allowed.Ask(ctx, r.call)
 	for errors.Is(err, policy.ErrReplaced) {
-		if err = r.decideAnew(ctx); err == nil {
+		if err = r.decideAgain(ctx); err == nil {
 			err = r.allowed.Ask(ctx, r.call)
 		}
 	}
@@ -65,7 +65,7 @@ func (r *round) chargeUnused(ctx context.Context, err error) error {
 // recordAllowed records that the call is allowed, unless a confirmation must be spent first: see
 // spend.
 func (r *round) recordAllowed(ctx context.Context) error {
-	if r.spends() {
+	if r.spendsNonce() {
 		return nil
 	}
 	return r.allow(ctx)
@@ -99,17 +99,17 @@ func (r *round) decider() *access.Decider {
 	return decider
 }
 
-// decideAnew decides on the round again, by the rules in force: those by which it was resolved
+// decideAgain decides on the round again, by the rules in force: those by which it was resolved
 // were replaced, and their policy server is gone. It must not run if the catalog was changed with
 // the rules, because rules are written for the arguments that the catalog sends.
-func (r *round) decideAnew(ctx context.Context) error {
+func (r *round) decideAgain(ctx context.Context) error {
 	now := r.d.opts.Access() // before the catalog is compared, which is exchanged first
 	if !r.named.Current(r.d.catalog) {
 		return settingsChanged()
 	}
 	r.named.Access = now
 	if r.named.Backend == nil {
-		r.undecided(ctx)
+		r.permitUndecided(ctx)
 		return nil
 	}
 	return r.applyRules(ctx)
@@ -124,8 +124,8 @@ func (r *round) applyRules(ctx context.Context) error {
 	return r.oblige(ctx)
 }
 
-// undecided gives the round the permit of one that rules and scopes do not decide.
-func (r *round) undecided(ctx context.Context) {
+// permitUndecided gives the round the permit of one that rules and scopes do not decide.
+func (r *round) permitUndecided(ctx context.Context) {
 	if decider := r.decider(); decider != nil {
 		r.allowed, _ = decider.Decide(ctx, r.rules, r.call, nil, nil) // cannot fail
 	}
@@ -146,9 +146,9 @@ func (r *round) conceals() bool {
 	return listed != nil
 }
 
-// narrow makes a cache hint, which may be nil, private to the caller if other callers may be denied
+// restrictHint makes a cache hint, which may be nil, private to the caller if other callers may be denied
 // the answer or may not use the set.
-func (r *round) narrow(hint *pb.CacheHint) {
+func (r *round) restrictHint(hint *pb.CacheHint) {
 	if decider := r.decider(); hint != nil && (r.named.Private() || decider != nil && decider.Restricts()) {
 		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
 	}

@@ -30,7 +30,7 @@ func (r *round) question(place redact.Place, obligations []policy.Obligation, ar
 	for i := range obligations {
 		b.WriteString("\n\n" + masks.Text(obligations[i].Text(func(path []string) string { return quotedAt(args, path) })))
 		if remember := obligations[i].Remember; remember > 0 && !r.call.Principal.Anonymous() {
-			_, _ = fmt.Fprintf(&b, "\nIf you confirm, this tool runs without this question for %s, whatever its arguments are.", shortly(remember))
+			_, _ = fmt.Fprintf(&b, "\nIf you confirm, this tool runs without this question for %s, whatever its arguments are.", shortDuration(remember))
 		}
 	}
 	if text := shownArguments(shown); text != "" && text != "{}" {
@@ -39,8 +39,8 @@ func (r *round) question(place redact.Place, obligations []policy.Obligation, ar
 	return b.String()
 }
 
-// shortly returns a duration without the units that are zero at its end.
-func shortly(d time.Duration) string {
+// shortDuration returns a duration without the units that are zero at its end.
+func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

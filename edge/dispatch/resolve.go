@@ -48,12 +48,12 @@ func (r *round) resolve(ctx context.Context) error {
 	bound := r.call.Backend != ""
 	switch {
 	case t.Own:
-		r.undecided(ctx)
+		r.permitUndecided(ctx)
 		return r.resolveOwn(ctx)
 	case r.call.Params.Wrapped != nil && !bound && !t.HasOwn(r.call.Params.Via()):
 		return settingsChanged()
 	case t.Backend == nil:
-		r.undecided(ctx)
+		r.permitUndecided(ctx)
 		return r.malformed
 	}
 	r.target.Backend, r.target.Known = t.Backend.Name(), t.Tool != nil || t.Prompt != nil
@@ -94,7 +94,7 @@ func (r *round) resolve(ctx context.Context) error {
 		return r.malformed
 	}
 	if refused == nil && !bound && r.call.Params.Wrapped != nil {
-		r.misuse(t.ListedOnly())
+		r.rejectOwnArguments(t.ListedOnly())
 	}
 	if refused == nil {
 		for _, trial := range trials {
@@ -134,13 +134,13 @@ func (r *round) decide(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	r.allowed, err = decider.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
+	r.allowed, err = decider.Decide(ctx, r.rules, r.call, r.named.Policy, r.policyArguments())
 	switch {
 	case !errors.Is(err, policy.ErrHidden):
 		return err
 	case r.call.Method == mcp.MethodSubscribe:
 		r.named.Backend, r.target.Backend = nil, ""
-		r.undecided(ctx)
+		r.permitUndecided(ctx)
 		return nil
 	}
 	unknown := *r.named.Unknown() // which may be shared
@@ -148,8 +148,8 @@ func (r *round) decide(ctx context.Context) error {
 	return &unknown
 }
 
-// given returns the arguments that rules may inspect.
-func (r *round) given() policy.Arguments {
+// policyArguments returns the arguments that rules may inspect.
+func (r *round) policyArguments() policy.Arguments {
 	switch {
 	case r.named.Completion != nil:
 		return chosen(r.named.Completion)
@@ -159,8 +159,8 @@ func (r *round) given() policy.Arguments {
 	return noneGiven
 }
 
-// take makes a resolved round that of a call with the same params.
-func (r *round) take(call *mcp.Call) {
+// setCall makes a resolved round that of a call with the same params.
+func (r *round) setCall(call *mcp.Call) {
 	r.call, r.misfits, r.before = withOwnState(call)
 	r.holds = &noConsent
 	switch { // The only question was that of the edge.

@@ -37,7 +37,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
-	r.narrow(out.result.GetCache())
+	r.restrictHint(out.result.GetCache())
 	had := len(out.result.GetContents())
 	if out.result.Contents = r.named.ShownContents(out.result.Contents); len(out.result.Contents) == 0 && had > 0 {
 		return mcp.Reply{}, r.named.Unknown()

@@ -199,7 +199,7 @@ func TestResourceToolsSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := *begun
-	begun.Backend, begun.State = "one", misfits(nil).seal([]byte("kept"))
+	begun.Backend, begun.State = "one", misfits(nil).prepend([]byte("kept"))
 	plain := asTools(nil).Sets
 	plain["s"].ResourceTools = false
 	d.catalog.Replace(nil, plain, func() {}, false)

@@ -45,12 +45,12 @@ type round struct {
 	before *consent
 	answer *mcp.InputResponse
 	// holds has in Has the confirmations that the round has once confirmed is true, and in Approved the approvals that it has. It is
-	// replaced by hold, not changed.
+	// replaced by setHeld, not changed.
 	holds *consent
 	// consent is the state of the round's confirmations. confirmed is true once it has all that it
 	// requires. answerUsed is true once the round has used the answer to the previous round's
 	// question.
-	consent               required
+	consent               confirmationState
 	confirmed, answerUsed bool
 	// effects is true if running the round twice may have further effects.
 	effects bool
@@ -70,7 +70,7 @@ type round struct {
 	// deadline is when the backend's timeout ends.
 	deadline time.Time
 
-	// owner is the backend that runs the round, set by enter.
+	// owner is the backend that runs the round, set by outgoingContext.
 	owner *backend.Backend
 	began time.Time
 	// progress is the highest forwarded value.
@@ -102,13 +102,13 @@ var noProof proof
 // server returns the edge's own description for the round's set.
 func (r *round) server() *translate.Server { return r.d.catalog.Server(&r.named) }
 
-// begin runs acquire, then enter.
+// begin runs acquire, then outgoingContext.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
 	release, err := r.acquire(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel, err := r.enter(ctx, b, target)
+	ctx, cancel, err := r.outgoingContext(ctx, b, target)
 	if err != nil {
 		release()
 		return nil, nil, err
@@ -121,7 +121,7 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 // would occupy the place. The backend's timeout includes the wait for the proof.
 func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func(), _ error) {
 	if b.AsksToProve() {
-		r.deadline = r.due(b)
+		r.deadline = r.timeoutAt(b)
 		bounded, cancel := context.WithDeadline(ctx, r.deadline)
 		err := r.prove(bounded, b)
 		cancel()
@@ -129,11 +129,11 @@ func (r *round) acquire(ctx context.Context, b *backend.Backend) (release func()
 			return nil, err
 		}
 	}
-	return r.place(b)
+	return r.acquireSlot(b)
 }
 
-// place takes one of the backend's places; release returns it.
-func (r *round) place(b *backend.Backend) (release func(), _ error) {
+// acquireSlot takes one of the backend's places; release returns it.
+func (r *round) acquireSlot(b *backend.Backend) (release func(), _ error) {
 	release, err := b.Acquire()
 	if err != nil {
 		r.d.opts.Telemetry.Hit(telemetry.BoundConcurrent)
@@ -142,8 +142,8 @@ func (r *round) place(b *backend.Backend) (release func(), _ error) {
 	return release, nil
 }
 
-// due returns when the backend's timeout ends. A task has its own deadline.
-func (r *round) due(b *backend.Backend) time.Time {
+// timeoutAt returns when the backend's timeout ends. A task has its own deadline.
+func (r *round) timeoutAt(b *backend.Backend) time.Time {
 	if r.call.Task != nil {
 		return r.call.Task.Until
 	}
@@ -167,12 +167,12 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) error {
 	return nil
 }
 
-// enter gives a round that has a place its deadline and metadata. target is the backend's own name
-// of the called object. end cancels what still runs. enter fails if the caller's identity cannot be
+// outgoingContext gives a round that has a place its deadline and metadata. target is the backend's own name
+// of the called object. end cancels what still runs. It fails if the caller's identity cannot be
 // proved to the backend, or if the caller lacks a property that the backend requires.
-func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
+func (r *round) outgoingContext(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if r.proof == nil {
-		r.deadline = r.due(b)
+		r.deadline = r.timeoutAt(b)
 	}
 	ctx, cancel := context.WithDeadline(ctx, r.deadline)
 	if r.proof == nil {
@@ -224,30 +224,30 @@ func (r *round) status(ctx context.Context, err error) *mcp.Error {
 	dropped := cancelled && translate.Dropped(err)
 	switch {
 	case r.effects && translate.Unanswered(err):
-		return r.unknown(e, fmt.Sprintf("the connection to the backend %q broke after the request was sent", r.owner.Name()))
+		return r.unknownOutcome(e, fmt.Sprintf("the connection to the backend %q broke after the request was sent", r.owner.Name()))
 	case r.effects && dropped:
-		return r.unknown(e, fmt.Sprintf("the backend %q dropped the request, as servers do that shut down", r.owner.Name()))
+		return r.unknownOutcome(e, fmt.Sprintf("the backend %q dropped the request, as servers do that shut down", r.owner.Name()))
 	case dropped:
 		return &mcp.Error{Kind: mcp.KindUnavailable, Message: "the backend dropped the request, as servers do that shut down; try again later", Data: e.Data, Err: e.Err}
 	case cancelled:
 		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}
 	case e.Kind == mcp.KindTimeout && !time.Now().Before(r.deadline): // The timer of ctx may be later.
-		e.Err = r.late(e.Err)
+		e.Err = r.deadlineError(e.Err)
 	}
 	return r.refused(e)
 }
 
-// late returns the cause of an error after the deadline of the round: the bound that ended it.
-func (r *round) late(err error) error {
+// deadlineError returns the cause of an error after the deadline of the round: the bound that ended it.
+func (r *round) deadlineError(err error) error {
 	if r.call.Task != nil {
 		return fmt.Errorf("the round took longer than the task may live: %w", err)
 	}
 	return fmt.Errorf("the round took longer than the backend's timeout of %s: %w", r.owner.Timeout(), err)
 }
 
-// unknown returns e as the error for a request that was sent and not answered; reason begins its
+// unknownOutcome returns e as the error for a request that was sent and not answered; reason begins its
 // message.
-func (r *round) unknown(e *mcp.Error, reason string) *mcp.Error {
+func (r *round) unknownOutcome(e *mcp.Error, reason string) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnknownOutcome, Data: e.Data, Err: e.Err,
 		Message: fmt.Sprintf("%s; whether %s took effect is not known: check before you send it again", reason, r.call.Method),
@@ -257,7 +257,7 @@ func (r *round) unknown(e *mcp.Error, reason string) *mcp.Error {
 // refused converts a backend's error to an error of the method.
 func (r *round) refused(e *mcp.Error) *mcp.Error {
 	if e.Kind == mcp.KindContract {
-		return r.blame(e)
+		return r.nameBackend(e)
 	}
 	if e.Challenge != nil && r.decider() != nil {
 		r.decider().Lacking(r.rules, r.call, e)
@@ -270,20 +270,20 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 	return e
 }
 
-// broken returns the error for a backend that broke the contract.
-func (r *round) broken(format string, args ...any) *mcp.Error {
+// contractError returns the error for a backend that broke the contract.
+func (r *round) contractError(format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindContract, "backend %q broke the contract: %s", r.owner.Name(), fmt.Sprintf(format, args...))
 	r.d.catalog.Broken(r.owner.Name(), r.call.Method, e.Message)
 	return e
 }
 
-// blame adds the backend's name to an error about data that it sent.
-func (r *round) blame(err error) *mcp.Error {
+// nameBackend adds the backend's name to an error about data that it sent.
+func (r *round) nameBackend(err error) *mcp.Error {
 	e := mcp.AsError(err)
 	if e.Kind != mcp.KindContract {
 		return e
 	}
-	return r.broken("%s", e.Message)
+	return r.contractError("%s", e.Message)
 }
 
 // addClaims adds the claims that only this backend receives to the request's context.

@@ -13,9 +13,9 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// about returns the request context for the backend of skills/get or resources/directory/read,
+// permittedContext returns the request context for the backend of skills/get or resources/directory/read,
 // after the second stage of the decision.
-func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
+func (r *round) permittedContext(ctx context.Context) (*pb.RequestContext, error) {
 	if err := r.authorize(ctx); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
 // getSkill runs skills/get (Skills, "Getting a Skill"). It always calls the backend, since the
 // result is the skill's current state.
 func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
-	about, err := r.about(ctx)
+	about, err := r.permittedContext(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -45,14 +45,14 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	}
 	out, err := owner.Resources().GetSkill(ctx, &pb.GetSkillRequest{Uri: found.Sent, Context: about})
 	if err != nil {
-		return mcp.Reply{}, r.notThere(ctx, err)
+		return mcp.Reply{}, r.unknownURI(ctx, err)
 	}
 	r.received(out)
 	if err := backend.ValidSkill(out.GetSkill()); err != nil {
-		return mcp.Reply{}, r.broken("GetSkill of %.200q: %v", found.Sent, err)
+		return mcp.Reply{}, r.contractError("GetSkill of %.200q: %v", found.Sent, err)
 	}
 	if got := out.GetSkill().GetUri(); got != found.Sent && uris.Normal(got) != uris.Normal(found.Sent) {
-		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", found.Sent, got)
+		return mcp.Reply{}, r.contractError("GetSkill of %.200q answered with the skill %.200q", found.Sent, got)
 	}
 	others, err := r.d.catalog.Others(ctx, r.call.Principal, &r.named)
 	if err != nil {
@@ -61,13 +61,13 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if others.OwnFileOf(out.GetSkill()) || r.named.HidesFileOf(out.GetSkill()) { // Lists omit it, too.
 		return mcp.Reply{}, r.named.Unknown()
 	}
-	r.narrow(out.GetCache())
+	r.restrictHint(out.GetCache())
 	out.Skill = r.named.ShownSkill(out.GetSkill())
 	return r.finish(skillResult{out})
 }
 
-// notThere returns the error for an unknown URI if the backend does not implement the RPC.
-func (r *round) notThere(ctx context.Context, err error) error {
+// unknownURI returns the error for an unknown URI if the backend does not implement the RPC.
+func (r *round) unknownURI(ctx context.Context, err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		r.received(nil)
 		return r.named.Unknown()

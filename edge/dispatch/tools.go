@@ -53,11 +53,11 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.askPolicyServer(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	r.consider(args)
+	r.setConsent(args)
 	if err := r.charge(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if asked, err := r.agree(ctx, args); err != nil {
+	if asked, err := r.requireConsent(ctx, args); err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	} else if asked != nil {
 		return mcp.Reply{Input: asked}, nil
@@ -65,9 +65,9 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	return r.runTool(ctx)
 }
 
-// agree returns the question of a call that lacks an approval or a confirmation. Otherwise it
+// requireConsent returns the question of a call that lacks an approval or a confirmation. Otherwise it
 // records that the call is allowed, and returns nil, nil.
-func (r *round) agree(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+func (r *round) requireConsent(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
 	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
 		return waits, err
 	}
@@ -85,7 +85,7 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
-	req.Context.Round = uint32(r.number()) // #nosec G115 -- bounded by the setting rounds
+	req.Context.Round = uint32(r.backendRound()) // #nosec G115 -- bounded by the setting rounds
 	if r.size = t.Size.Load(); r.size == nil {
 		r.size = r.d.sizes.of(t.Owner, mcp.MethodToolsCall, t.Proto.GetName())
 		t.Size.Store(r.size)
@@ -96,7 +96,7 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
 	defer release()
-	entered, end, err := r.enter(ctx, t.Owner, t.Proto.GetName())
+	entered, end, err := r.outgoingContext(ctx, t.Owner, t.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
@@ -109,17 +109,17 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {
-		return mcp.Reply{}, r.anew(r.status(ctx, err))
+		return mcp.Reply{}, r.repeatableError(r.status(ctx, err))
 	}
 	out, err := receive[pb.CallToolResponse, *pb.CallToolResponse, *pb.CallToolResult](ctx, r, stream)
 	if err != nil {
-		return mcp.Reply{}, r.anew(err)
+		return mcp.Reply{}, r.repeatableError(err)
 	}
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
-	if err := r.keepsPromise(out.result); err != nil {
-		return mcp.Reply{}, r.broken("tool %q: %v", t.Proto.GetName(), err)
+	if err := r.checkOutputSchema(out.result); err != nil {
+		return mcp.Reply{}, r.contractError("tool %q: %v", t.Proto.GetName(), err)
 	}
 	return r.finish(toolResult{out.result})
 }
@@ -149,7 +149,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	}
 	defer end()
 	req := translate.CancelCallRequest(call, t.Proto.GetName())
-	req.Context.Round = uint32(r.number()) // #nosec G115 -- as in callTool
+	req.Context.Round = uint32(r.backendRound()) // #nosec G115 -- as in callTool
 	r.addClaims(req.Context, t.Owner)
 	if _, err = t.Owner.Tools().CancelCall(ctx, req); status.Code(err) == codes.Unimplemented {
 		return nil

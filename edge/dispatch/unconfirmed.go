@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/once"
 )
 
-// anew returns an error of the backend after which the client may repeat the call. If the round has
+// repeatableError returns an error of the backend after which the client may repeat the call. If the round has
 // used a state of the client, the error says that the state cannot be used again.
-func (r *round) anew(err error) error {
+func (r *round) repeatableError(err error) error {
 	e := mcp.AsError(err)
 	if e.Kind != mcp.KindUnavailable {
 		return err
@@ -79,8 +79,8 @@ func unacknowledged(err error) *mcp.Error {
 		Message: "the call was not run: its confirmation was used, and too few copies of the state recorded that in time; call again later"}
 }
 
-// unspent is the error of a call while the store of confirmations does not answer.
-func unspent(err error) error {
+// spendError is the error of a call while the store of confirmations does not answer.
+func spendError(err error) error {
 	if errors.Is(err, once.ErrFull) {
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute,
 			Message: "the call must be confirmed, and no more confirmations can be kept: it was not run; try again later"}

@@ -59,19 +59,19 @@ func receive[T any, M interface {
 		err := stream.RecvMsg(m)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				return ending[R]{}, r.broken("the stream of %s ended without an outcome", r.call.Method)
+				return ending[R]{}, r.contractError("the stream of %s ended without an outcome", r.call.Method)
 			}
 			return ending[R]{}, r.status(ctx, err)
 		}
 		r.received(m)
-		out, failure, done, err := judge[R](ctx, r, m)
+		out, failure, done, err := handleMessage[R](ctx, r, m)
 		if err != nil {
 			return ending[R]{}, err
 		}
 		if !done {
 			continue
 		}
-		if err := closing(ctx, r, stream); err != nil {
+		if err := awaitEnd(ctx, r, stream); err != nil {
 			return ending[R]{}, err
 		}
 		if failure != nil {
@@ -81,8 +81,8 @@ func receive[T any, M interface {
 	}
 }
 
-// judge passes an event on, or returns an outcome; done is true for an outcome.
-func judge[R comparable](ctx context.Context, r *round, m message[R]) (out ending[R], failure *pb.Failure, done bool, err error) {
+// handleMessage passes an event on, or returns an outcome; done is true for an outcome.
+func handleMessage[R comparable](ctx context.Context, r *round, m message[R]) (out ending[R], failure *pb.Failure, done bool, err error) {
 	var none R
 	if p := m.GetProgress(); p != nil {
 		return out, nil, false, r.onProgress(ctx, p)
@@ -107,19 +107,19 @@ func judge[R comparable](ctx context.Context, r *round, m message[R]) (out endin
 			return out, nil, false, r.onCheckpoint(p)
 		}
 	}
-	return out, nil, false, r.broken("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
+	return out, nil, false, r.contractError("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
 }
 
-// closing waits a bounded time for the stream to end after its outcome.
-func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) error {
+// awaitEnd waits a bounded time for the stream to end after its outcome.
+func awaitEnd[T any](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) error {
 	timer := time.AfterFunc(linger, r.cancel)
 	_, err := stream.Recv()
 	timer.Stop()
 	switch {
 	case err == nil:
-		return r.broken("the stream of %s continues after its outcome", r.call.Method)
+		return r.contractError("the stream of %s continues after its outcome", r.call.Method)
 	case !errors.Is(err, io.EOF) && ctx.Err() == nil:
-		return r.broken("the stream of %s ends with a status after its outcome: %v", r.call.Method, err)
+		return r.contractError("the stream of %s ends with a status after its outcome: %v", r.call.Method, err)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	r.masks(redact.Progress).Message(p)
 	ev, err := translate.Progress(r.rules, token, p)
 	if err != nil {
-		return r.blame(err)
+		return r.nameBackend(err)
 	}
 	r.progress, r.hasProgress = value, true
 	return r.emit(ctx, ev)
@@ -150,10 +150,10 @@ func (r *round) onDefer(ctx context.Context) error {
 // onCheckpoint passes on the state from which the round may be run again.
 func (r *round) onCheckpoint(p *pb.Checkpoint) error {
 	if n := len(p.GetState()); n > mcp.MaxState {
-		return r.broken("checkpoint.state has %d bytes, at most %d can be kept", n, mcp.MaxState)
+		return r.contractError("checkpoint.state has %d bytes, at most %d can be kept", n, mcp.MaxState)
 	}
 	if c, ok := r.sink.(mcp.Checkpointer); ok {
-		c.Checkpoint(r.after(false).seal(misfits(nil).seal(bytes.Clone(p.GetState()))))
+		c.Checkpoint(r.nextConsent(false).prepend(misfits(nil).prepend(bytes.Clone(p.GetState()))))
 	}
 	return nil
 }
@@ -166,14 +166,14 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	}
 	switch {
 	case level == mcp.LogNone:
-		return r.broken("log.level is %d, which is no level", l.GetLevel())
+		return r.contractError("log.level is %d, which is no level", l.GetLevel())
 	case r.call.LogLevel == mcp.LogNone || level < r.call.LogLevel:
 		return nil
 	}
 	r.masks(redact.Logs).Message(l)
 	ev, err := translate.LogMessage(r.rules, l)
 	if err != nil {
-		return r.blame(err)
+		return r.nameBackend(err)
 	}
 	return r.emit(ctx, ev)
 }

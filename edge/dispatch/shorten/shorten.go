@@ -53,9 +53,9 @@ func Result(res *pb.CallToolResult, tokens int, schema string, keeps bool) (out 
 	return out, true
 }
 
-// lessBy lists parts of argument names. An argument whose name has one of them makes a tool return
+// limitingNames lists parts of argument names. An argument whose name has one of them makes a tool return
 // less.
-var lessBy = []string{
+var limitingNames = []string{
 	"limit", "max", "count", "size", "top", "first", "last", "page", "cursor", "offset", "filter", "query", "fields", "columns", "range", "since", "until", "lines", "depth",
 }
 
@@ -69,7 +69,7 @@ func advise(schema string) string {
 		}
 		return jsonrpc.Members(value, func(key []byte, _ json.RawMessage) error {
 			name := strings.ToLower(string(key))
-			if len(name) <= 64 && slices.ContainsFunc(lessBy, func(part string) bool { return strings.Contains(name, part) }) {
+			if len(name) <= 64 && slices.ContainsFunc(limitingNames, func(part string) bool { return strings.Contains(name, part) }) {
 				names = append(names, string(key))
 			}
 			return nil
