@@ -13,7 +13,7 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	r := c.round
 	switch {
 	case r.Cancelled:
-		return c.end(c.silent(), buf)
+		return c.end(c.cancelledReply(), buf)
 	case e.Late:
 		return c.fail(Late, buf)
 	case e.Reply != nil: // The client refused a required answer.

@@ -76,8 +76,8 @@ type Exchange struct {
 	left    int
 	// room is the storage of decided in exchanges of at most four calls.
 	room [4]bool
-	// unsure is true if a failed Begin may have succeeded.
-	unsure bool
+	// mayHaveBegun is true if a failed Begin may have succeeded.
+	mayHaveBegun bool
 }
 
 // init sets stage Unwritten for an exchange of calls calls, at least one.
@@ -102,8 +102,8 @@ func pass(_ *Exchange, _ ExchangeEvent, buf []Effect) []Effect { return buf }
 var exchangeTransitions = [stages][exchangeEventKinds]exchangeTransition{
 	Unwritten:     {Wanted: open, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
 	Postponed:     {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandonPostponed, StreamEnded: pass},
-	Opening:       {Wanted: pass, HasDecided: noteDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
-	OpeningUnread: {Wanted: pass, HasDecided: noteDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: abandonUnopened, ClientLeft: pass, StreamEnded: pass},
+	Opening:       {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
+	OpeningUnread: {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: abandonUnopened, ClientLeft: pass, StreamEnded: pass},
 	Streaming:     {Wanted: pass, HasDecided: pass, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: closeStream, StreamEnded: closeStream},
 	Abandoned:     {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
 	Finished:      {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
@@ -123,8 +123,8 @@ func refuseForNow(_ *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	return append(buf, forward(e.Index, Refused, Unavailable, nil))
 }
 
-// noteDecided records that a call has decided.
-func noteDecided(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
+// recordDecided records that a call has decided.
+func recordDecided(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	if !x.decided[e.Index] {
 		x.decided[e.Index] = true
 		x.left--
@@ -133,7 +133,7 @@ func noteDecided(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 }
 
 func gatherReply(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	noteDecided(x, e, buf)
+	recordDecided(x, e, buf)
 	if x.left > 0 {
 		return buf
 	}
@@ -148,7 +148,7 @@ func (x *Exchange) respond(buf []Effect) []Effect {
 	for i := range x.decided {
 		buf = append(buf, forward(i, Kept, NoFault, nil))
 	}
-	if x.unsure {
+	if x.mayHaveBegun {
 		buf = append(buf, Effect{Kind: Tidy})
 	}
 	if heard {
@@ -189,7 +189,7 @@ func abandonPostponed(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 
 // notBegun refuses a stream to the calls, which drop events that need one.
 func (x *Exchange) notBegun(e ExchangeEvent, buf []Effect) []Effect {
-	x.unsure = x.unsure || e.Fault == Unavailable
+	x.mayHaveBegun = x.mayHaveBegun || e.Fault == Unavailable
 	if x.stage == Abandoned && e.Fault == Unavailable {
 		e.Fault = Fenced // There is no further attempt.
 	}
@@ -234,10 +234,10 @@ func keepUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	if x.decided[e.Index] {
 		return buf
 	}
-	noteDecided(x, e, buf)
+	recordDecided(x, e, buf)
 	buf = append(buf, forward(e.Index, Kept, NoFault, nil))
-	if x.left == 0 && x.unsure {
-		x.unsure = false
+	if x.left == 0 && x.mayHaveBegun {
+		x.mayHaveBegun = false
 		buf = append(buf, Effect{Kind: Tidy})
 	}
 	return buf

@@ -89,7 +89,7 @@ func (c *Call) finishBefore(r *Reply, buf []Effect) []Effect {
 
 func finishSilently(c *Call, _ Event, buf []Effect) []Effect {
 	c.noteCancelled()
-	return c.finishBefore(c.silent(), buf)
+	return c.finishBefore(c.cancelledReply(), buf)
 }
 func finishLate(c *Call, _ Event, buf []Effect) []Effect {
 	return c.finishBefore(c.failure(Late), buf)
@@ -150,7 +150,7 @@ func supersede(c *Call, e Event, buf []Effect) []Effect {
 func (c *Call) overHere(how How, buf []Effect) []Effect {
 	c.state, c.how = Over, how
 	c.j.window = nil // Keep has copied the entries.
-	return append(dropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
+	return append(reportDropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
 }
 
 func leaveGone(c *Call, e Event, buf []Effect) []Effect {
@@ -185,7 +185,7 @@ func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 		return c.leave(HowGone, buf)
 	case TooLarge, NoRoom, IDTaken:
 		what := c.j.refused()
-		buf = dropped(len(what.Entries), e.Fault, buf)
+		buf = reportDropped(len(what.Entries), e.Fault, buf)
 		switch {
 		case what.Next == medium.NextSame || c.j.unsent(): // A later step has the same content.
 		case len(what.Entries) > 0:
@@ -204,7 +204,7 @@ func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 func writeOnTimer(c *Call, e Event, buf []Effect) []Effect {
 	switch {
 	case e.Timer == TimerRetry && c.j.link == retrying:
-		return c.j.again(buf)
+		return c.j.resend(buf)
 	case e.Timer == TimerGiveUp:
 		return c.leave(HowLost, buf)
 	}
@@ -263,7 +263,7 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 		// The entries before the end may be the cause.
 		what.Entries = what.Entries[before:]
 		c.j.take(what)
-		return c.j.flush(dropped(before, e.Fault, buf))
+		return c.j.flush(reportDropped(before, e.Fault, buf))
 	}
 	switch {
 	case c.failed:
@@ -306,7 +306,7 @@ func park(c *Call, e Event, buf []Effect) []Effect {
 func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	c.noteCancelled()
 	if c.reply.Kind == Asks && c.j.unsent() {
-		return c.end(c.silent(), buf)
+		return c.end(c.cancelledReply(), buf)
 	}
 	return buf
 }

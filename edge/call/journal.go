@@ -182,8 +182,8 @@ func (j *journal) restore(buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Restore, Record: j.rec, Entries: j.window})
 }
 
-// again resends the unacknowledged step or Restore.
-func (j *journal) again(buf []Effect) []Effect {
+// resend resends the unacknowledged step or Restore.
+func (j *journal) resend(buf []Effect) []Effect {
 	switch {
 	case j.stale:
 		return j.restore(buf)

@@ -115,8 +115,8 @@ func (c *Call) noteCancelled() { c.cancellation = max(c.cancellation, cancelledH
 // Silent ends a call that its client cancelled, without a response.
 var Silent = &Reply{Kind: Final, Cancelled: true}
 
-// silent returns the reply of a call that its client cancelled.
-func (c *Call) silent() *Reply {
+// cancelledReply returns the reply of a call that its client cancelled.
+func (c *Call) cancelledReply() *Reply {
 	if c.o.Cancelled == nil {
 		return Silent
 	}
@@ -163,7 +163,7 @@ var transitions = [states][eventKinds]transition{
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
 	},
 	Direct: {
-		Started: impossible, Claimed: impossible, Emitted: gatherEntry, Checkpointed: keepCheckpoint, Returned: decide, Begun: attachRunning, Kept: impossible, Refused: unwant,
+		Started: impossible, Claimed: impossible, Emitted: gatherEntry, Checkpointed: keepCheckpoint, Returned: decide, Begun: attachRunning, Kept: impossible, Refused: dropQueue,
 		Stored: impossible, Failed: impossible, Drawn: impossible, Due: wantOnFlush,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
 	},

@@ -135,6 +135,6 @@ func (s *Machines) keepRecords() {
 	}
 	s.records = make([]*medium.Record, len(s.calls))
 	for i, c := range s.calls {
-		s.records[i] = c.initial()
+		s.records[i] = c.initialRecord()
 	}
 }

@@ -156,8 +156,8 @@ func sendPage(r *Reader, e *ReaderEvent, buf []Effect) []Effect {
 // again. Of these it gets only requests and responses, without ids, because no id is sent twice.
 func (r *Reader) send(entries []medium.Entry, buf []Effect) []Effect {
 	for from := 0; from < len(entries); {
-		known, to := r.moves(entries[from].Position()), from+1
-		for to < len(entries) && r.moves(entries[to].Position()) == known {
+		known, to := r.advance(entries[from].Position()), from+1
+		for to < len(entries) && r.advance(entries[to].Position()) == known {
 			to++
 		}
 		part := entries[from:to]
@@ -174,8 +174,8 @@ func (r *Reader) send(entries []medium.Entry, buf []Effect) []Effect {
 	return buf
 }
 
-// moves advances the reader to a position. known is true if that position was sent before.
-func (r *Reader) moves(to medium.Position) (known bool) {
+// advance advances the reader to a position. known is true if that position was sent before.
+func (r *Reader) advance(to medium.Position) (known bool) {
 	if to.Epoch.Counter() != r.pos.Epoch.Counter() {
 		r.left = nil
 	} else if to.Epoch != r.pos.Epoch {

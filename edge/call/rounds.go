@@ -30,7 +30,7 @@ func (c *Call) push(e Event, buf []Effect) []Effect {
 	if c.suppressed {
 		return buf
 	}
-	return dropped(c.j.push(e.Entry), NoFault, buf)
+	return reportDropped(c.j.push(e.Entry), NoFault, buf)
 }
 
 func gatherEntry(c *Call, e Event, buf []Effect) []Effect {
@@ -61,14 +61,14 @@ func checkpoint(c *Call, e Event, buf []Effect) []Effect {
 	return c.j.flush(buf)
 }
 
-// unwant drops the queue: the exchange cannot become a stream for now.
-func unwant(c *Call, _ Event, buf []Effect) []Effect {
+// dropQueue drops the queue: the exchange cannot become a stream for now.
+func dropQueue(c *Call, _ Event, buf []Effect) []Effect {
 	c.wanted = false
-	return dropped(c.j.drop(), Gone, buf)
+	return reportDropped(c.j.drop(), Gone, buf)
 }
 
-// dropped reports events that readers lose.
-func dropped(n int, f Fault, buf []Effect) []Effect {
+// reportDropped reports events that readers lose.
+func reportDropped(n int, f Fault, buf []Effect) []Effect {
 	if n == 0 {
 		return buf
 	}
@@ -145,9 +145,9 @@ func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
 	return c.settle(c.failure(f), buf)
 }
 
-// initial returns the record with which a call begins: its round, from its checkpoint if there is
+// initialRecord returns the record with which a call begins: its round, from its checkpoint if there is
 // one.
-func (c *Call) initial() *medium.Record {
+func (c *Call) initialRecord() *medium.Record {
 	r := c.round
 	if c.checkpoint != nil {
 		own := *c.round

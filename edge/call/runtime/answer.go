@@ -14,7 +14,7 @@ import (
 const (
 	// unmatchedFor is the time for which an answer to an unknown question is kept, because a store
 	// that has lost the question may restore it. A return of the store restarts the time.
-	unmatchedFor = lostFor
+	unmatchedFor = missingStreamWait
 	// maxUnmatched and unmatchedBytes bound these answers of a replica, sessionUnmatched those of
 	// one session. The oldest are dropped first.
 	maxUnmatched, unmatchedBytes, sessionUnmatched = 1024, 1 << 20, 32

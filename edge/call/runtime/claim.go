@@ -126,7 +126,7 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 				if !w.Lapsed {
 					from = "took over a call that no replica runs"
 				}
-				r.o.Log.Info(from, append(r.o.About(o.Record), aboutLost(o.Record, w.Lost)...)...)
+				r.o.Log.Info(from, append(r.o.About(o.Record), takeoverAttrs(o.Record, w.Lost)...)...)
 			}
 			r.resume(o, Reason{Why: why, Began: began}, returns)
 			return f
@@ -140,9 +140,9 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 	}
 }
 
-// aboutLost returns the log attributes of a call that was taken over from a lost replica. lost is
+// takeoverAttrs returns the log attributes of a call that was taken over from a lost replica. lost is
 // empty if that replica's name is unknown.
-func aboutLost(r *medium.Record, lost string) []any {
+func takeoverAttrs(r *medium.Record, lost string) []any {
 	var p mcp.Params
 	_ = p.Parse(r.Method, r.Params, nil) // other params, such as a task's, have no target: Options.About has it
 	about := []any{"method", r.Method, "round", r.Round}
@@ -195,10 +195,10 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 func (r *Replica) supersede(c *Driver, rec *medium.Record) (old *Driver, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.hasLater(rec) {
+	if r.knowsLaterLocked(rec) {
 		return nil, false
 	}
-	return r.enter(c), true
+	return r.registerLocked(c), true
 }
 
 // knowsLater reports whether this replica knows of a later owner of the call, of its end, or of
@@ -206,11 +206,11 @@ func (r *Replica) supersede(c *Driver, rec *medium.Record) (old *Driver, ok bool
 func (r *Replica) knowsLater(rec *medium.Record) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.hasLater(rec)
+	return r.knowsLaterLocked(rec)
 }
 
-// hasLater is knowsLater; the caller holds r.mu.
-func (r *Replica) hasLater(rec *medium.Record) bool {
+// knowsLaterLocked is knowsLater; the caller holds r.mu.
+func (r *Replica) knowsLaterLocked(rec *medium.Record) bool {
 	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
 	if c := r.calls[rec.ID]; c != nil {
 		if known, held := c.known(); held && later(known) {

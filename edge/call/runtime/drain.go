@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// farewell is the time before the end of the grace period at which the streams of running calls are
+// streamCloseMargin is the time before the end of the grace period at which the streams of running calls are
 // closed.
-const farewell = time.Second
+const streamCloseMargin = time.Second
 
 // DrainStreams drains a Replica whose calls have streams. The streams run to their end, since few
 // clients resume one. Near the deadline of ctx, at a second or a quarter of the time before it, or
@@ -19,7 +19,7 @@ func (r *Replica) DrainStreams(ctx context.Context, closed func()) error {
 	near, cancel := context.WithCancel(ctx)
 	if end, ok := ctx.Deadline(); ok {
 		left := time.Until(end)
-		near, cancel = context.WithTimeout(ctx, left-min(farewell, left/4))
+		near, cancel = context.WithTimeout(ctx, left-min(streamCloseMargin, left/4))
 	}
 	_ = r.work.WaitBusy(near)
 	cancel()

@@ -46,7 +46,7 @@ func (c *Driver) machine() *call.Call { return c.g.machines.Call(c.number) }
 
 // known returns the machine's record. held is true if the machine has the lease.
 func (c *Driver) known() (rec *medium.Record, held bool) {
-	c.g.inbox.look(func() {
+	c.g.inbox.inspect(func() {
 		m := c.machine()
 		rec, held = m.Record(), m.Held()
 	})

@@ -124,14 +124,14 @@ func (g *Group) catchUp(returns uint64) {
 	}
 }
 
-// tidy ends records that a Begin that seemed to fail may have left. A Begin that concludes its call
+// cleanUp ends records that a Begin that seemed to fail may have left. A Begin that concludes its call
 // leaves none.
-func (g *Group) tidy() {
+func (g *Group) cleanUp() {
 	recs := g.machines.Records()
 	if g.concluded {
 		return
 	}
-	for range tidyTries {
+	for range cleanUpTries {
 		returns := g.r.returns.Load()
 		ctx, cancel := g.r.bounded()
 		err := g.r.store.Commit(ctx, &medium.Write{Session: recs[0].Session, Stream: recs[0].Stream, Begin: recs})
@@ -156,5 +156,5 @@ func (g *Group) tidy() {
 	}
 }
 
-// tidyTries bounds the attempts of tidy.
-const tidyTries = 20
+// cleanUpTries bounds the attempts of cleanUp.
+const cleanUpTries = 20

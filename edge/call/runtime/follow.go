@@ -30,8 +30,8 @@ type Log struct {
 	Read func(ctx context.Context, after medium.Position) (_ medium.Page, release func(), _ error)
 }
 
-// lostFor bounds the wait for a missing stream that a replica may restore.
-const lostFor = 10 * time.Second
+// missingStreamWait bounds the wait for a missing stream that a replica may restore.
+const missingStreamWait = 10 * time.Second
 
 // Follow sends a log to a client until the log ends, the client disconnects (ctx is done, or the
 // stream fails), or the replica closes. It waits for entries that the store currently lacks.
@@ -235,7 +235,7 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 	case !f.unread:
 		release()
 		fault = call.Gone // prime failed
-	case fault == call.Gone && f.waits():
+	case fault == call.Gone && f.mayReturn():
 		fault = call.Unavailable
 	case ctx.Err() == nil:
 		f.r.failed(err)
@@ -261,21 +261,21 @@ func (f *follower) prime(p *medium.Page) bool {
 	return f.st.Send(mcp.StreamEvent{ID: f.id, More: len(p.Entries) > 0}) == nil
 }
 
-// waits reports whether a missing stream may return: it existed before, or the store was recently
+// mayReturn reports whether a missing stream may return: it existed before, or the store was recently
 // unavailable.
-func (f *follower) waits() bool {
+func (f *follower) mayReturn() bool {
 	now := f.r.o.Now()
 	if f.lostSince.IsZero() {
 		f.lostSince = now
 	}
-	return now.Sub(f.lostSince) < lostFor && (f.found || f.r.WasAway())
+	return now.Sub(f.lostSince) < missingStreamWait && (f.found || f.r.WasAway())
 }
 
 // WasAway reports whether the store was recently unavailable, so that missing data may be restored.
 func (r *Replica) WasAway() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now()-r.back < lostFor
+	return r.now()-r.back < missingStreamWait
 }
 
 // send sends entries, together if possible.

@@ -94,7 +94,7 @@ func (g *Group) do(f *call.Effect) {
 		g.begin()
 	case call.Tidy:
 		if g.r.o.Begin == nil { // Otherwise the Runner erases them.
-			g.r.work.Spawn(g.tidy)
+			g.r.work.Spawn(g.cleanUp)
 		}
 	case call.Open, call.Respond:
 		g.out <- f.Kind

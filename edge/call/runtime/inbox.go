@@ -84,8 +84,8 @@ func (b *inbox[E, F]) drain(m machine[E, F]) {
 // compactAt is the number of taken events that stay in the queue.
 const compactAt = 64
 
-// look calls fn while the machine takes no event.
-func (b *inbox[E, F]) look(fn func()) {
+// inspect calls fn while the machine takes no event.
+func (b *inbox[E, F]) inspect(fn func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	fn()

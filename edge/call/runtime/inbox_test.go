@@ -59,7 +59,7 @@ func TestInboxIsInOrder(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			c.box.look(func() {
+			c.box.inspect(func() {
 				if len(c.wrong) > 0 || c.seen != 8*100+8*20 || c.box.draining || len(c.box.queue) > 0 {
 					t.Errorf("%d events seen, %d left, out of order: %v", c.seen, len(c.box.queue), c.wrong)
 				}

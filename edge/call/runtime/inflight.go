@@ -42,19 +42,19 @@ func (g *InFlight) Spawn(fn func()) {
 // Leave subtracts one.
 func (g *InFlight) Leave() { g.changed(g.n.Add(-1)) }
 
-// resting is one resting work in n.
-const resting = 1 << 32
+// idleUnit is one resting work in n.
+const idleUnit = 1 << 32
 
 // Rest excludes work that has entered from WaitBusy until Unrest is called.
-func (g *InFlight) Rest() { g.changed(g.n.Add(resting)) }
+func (g *InFlight) Rest() { g.changed(g.n.Add(idleUnit)) }
 
 // Unrest undoes Rest. The work may have left before.
-func (g *InFlight) Unrest() { g.changed(g.n.Add(-resting)) }
+func (g *InFlight) Unrest() { g.changed(g.n.Add(-idleUnit)) }
 
 // busy reports whether there is work that does not rest.
-func busy(n int64) bool { return n&(resting-1) != n/resting }
+func busy(n int64) bool { return n&(idleUnit-1) != n/idleUnit }
 
-func inside(n int64) bool { return n != 0 }
+func anyWork(n int64) bool { return n != 0 }
 
 // changed wakes waiters if n may satisfy their condition.
 func (g *InFlight) changed(n int64) {
@@ -70,7 +70,7 @@ func (g *InFlight) changed(n int64) {
 }
 
 // Wait returns nil when all work has left, or the error of ctx.
-func (g *InFlight) Wait(ctx context.Context) error { return g.waitWhile(ctx, inside) }
+func (g *InFlight) Wait(ctx context.Context) error { return g.waitWhile(ctx, anyWork) }
 
 // WaitBusy returns nil when all work that does not rest has left, or the error of ctx.
 func (g *InFlight) WaitBusy(ctx context.Context) error { return g.waitWhile(ctx, busy) }

@@ -60,7 +60,7 @@ type Replica struct {
 	unmatched []unmatched
 	matching  bool
 	// back is the time of the store's last return, in keeper time. Before the first one it is
-	// lostFor before the start.
+	// missingStreamWait before the start.
 	back time.Duration
 }
 
@@ -70,7 +70,7 @@ type Replica struct {
 func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
 	r := &Replica{
 		o: o.withDefaults(), draining: newSignal(), closingStreams: newSignal(), closing: newSignal(),
-		calls: map[string]*Driver{}, streams: map[string]int{}, claiming: map[string]struct{}{}, back: -lostFor,
+		calls: map[string]*Driver{}, streams: map[string]int{}, claiming: map[string]struct{}{}, back: -missingStreamWait,
 	}
 	ready := make(chan struct{})
 	defer close(ready)
@@ -207,11 +207,11 @@ func (r *Replica) putTimer(t *time.Timer) {
 func (r *Replica) register(c *Driver) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.enter(c)
+	r.registerLocked(c)
 }
 
-// enter is register, and returns the replaced call. The caller holds r.mu.
-func (r *Replica) enter(c *Driver) (old *Driver) {
+// registerLocked is register, and returns the replaced call. The caller holds r.mu.
+func (r *Replica) registerLocked(c *Driver) (old *Driver) {
 	id := c.machine().ID()
 	if old = r.calls[id]; old == c {
 		return nil
