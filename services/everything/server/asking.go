@@ -51,30 +51,30 @@ type messageInput struct {
 func addAsking(s *capability.Server) {
 	capability.AddTool(s, "test_sampling", "Asks the client's model",
 		func(_ context.Context, c *capability.Call, in promptInput) (string, error) {
-			return "LLM response: " + said(c.Sample("sampling", sampling(in.Prompt, 100))), nil
+			return "LLM response: " + sampledText(c.Sample("sampling", sampling(in.Prompt, 100))), nil
 		}, plain()...)
 	capability.AddTool(s, "test_elicitation", "Asks the user for a name and an address",
 		func(_ context.Context, c *capability.Call, in messageInput) (string, error) {
-			return "User response: " + answered(c.AskForm("contact", in.Message, contactForm)), nil
+			return "User response: " + reactionText(c.AskForm("contact", in.Message, contactForm)), nil
 		}, plain()...)
 	capability.AddTool(s, "test_elicitation_sep1034_defaults", "Asks the user by a form with default values",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
-			return "Elicitation completed: " + answered(c.AskForm("defaults", "Please review and update the form fields with defaults", defaultsForm)), nil
+			return "Elicitation completed: " + reactionText(c.AskForm("defaults", "Please review and update the form fields with defaults", defaultsForm)), nil
 		}, plain()...)
 	capability.AddTool(s, "test_elicitation_sep1330_enums", "Asks the user by a form with every kind of choice",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
-			return "Elicitation completed: " + answered(c.AskForm("enums", "Please select options from the enum fields", enumsForm)), nil
+			return "Elicitation completed: " + reactionText(c.AskForm("enums", "Please select options from the enum fields", enumsForm)), nil
 		}, plain()...)
 	capability.AddTool(s, "test_streaming_elicitation", "Reports progress, then asks the user",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
 			c.Progress(1, 2, "Before the question")
-			text := answered(c.AskForm("user_name", "What is your name?", nameForm))
+			text := reactionText(c.AskForm("user_name", "What is your name?", nameForm))
 			c.Progress(2, 2, "After the answer")
 			return "Elicitation completed: " + text, nil
 		}, plain()...)
 	capability.AddTool(s, "test_missing_capability", "Cannot do without the client's model",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
-			return "The client's model said: " + said(c.Sample("needed", sampling("Say something.", 100))), nil
+			return "The client's model said: " + sampledText(c.Sample("needed", sampling("Say something.", 100))), nil
 		}, plain()...)
 }
 
@@ -82,8 +82,8 @@ func sampling(prompt string, maxTokens int64) *capability.SamplingRequest {
 	return &capability.SamplingRequest{Messages: []*capability.SamplingMessage{capability.SamplingText(capability.User, prompt)}, MaxTokens: maxTokens}
 }
 
-// said returns the text of the response of the client's model.
-func said(r *capability.SamplingResult) string {
+// sampledText returns the text of the response of the client's model.
+func sampledText(r *capability.SamplingResult) string {
 	var texts []string
 	for _, content := range r.GetContent() {
 		if t := content.GetText(); t != nil {
@@ -96,8 +96,8 @@ func said(r *capability.SamplingResult) string {
 	return strings.Join(texts, "\n")
 }
 
-// answered returns the user's reaction as text.
-func answered(r capability.ElicitResult) string {
+// reactionText returns the user's reaction as text.
+func reactionText(r capability.ElicitResult) string {
 	content := string(r.Content)
 	if content == "" {
 		content = "{}"

@@ -20,7 +20,7 @@ func addRounds(s *capability.Server) {
 		}, plain()...)
 	capability.AddTool(s, prefix+"sampling", "Asks the client's model for a capital",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
-			return "Sampling result: " + said(c.Sample("capital_question", capital())), nil
+			return "Sampling result: " + sampledText(c.Sample("capital_question", capital())), nil
 		}, plain()...)
 	capability.AddTool(s, prefix+"list_roots", "Asks for the client's roots",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {
@@ -28,9 +28,9 @@ func addRounds(s *capability.Server) {
 		}, plain()...)
 	capability.AddTool(s, prefix+"request_state", "Asks for a confirmation, and keeps a state meanwhile", confirmed("request-state:"), plain()...)
 	capability.AddTool(s, prefix+"tampered_state", "Asks for a confirmation, and keeps a state that must not be changed", confirmed("tamper-proof:"), plain()...)
-	capability.AddTool(s, prefix+"multiple_inputs", "Asks user, model and roots at once", askEverybody, plain()...)
+	capability.AddTool(s, prefix+"multiple_inputs", "Asks user, model and roots at once", askAllKinds, plain()...)
 	capability.AddTool(s, prefix+"multi_round", "Asks the user twice, the second time knowing the first answer", askTwice, plain()...)
-	capability.AddTool(s, prefix+"capabilities", "Asks whatever the client can answer", askTheAble, plain()...)
+	capability.AddTool(s, prefix+"capabilities", "Asks whatever the client can answer", askSupported, plain()...)
 }
 
 // greeting returns a greeting for the name in the form.
@@ -74,7 +74,7 @@ func confirmed(mark string) func(context.Context, *capability.Call, none) (strin
 			return "", capability.Errorf(capability.InvalidArgument, "the state is not the one this tool gave")
 		}
 		r := c.AskForm("confirm", "Please confirm", confirmForm)
-		return fmt.Sprintf("state-ok: the state came back, %s", answered(r)), nil
+		return fmt.Sprintf("state-ok: the state came back, %s", reactionText(r)), nil
 	}
 }
 
@@ -83,7 +83,7 @@ func form(key, message, schema string) *capability.InputRequest {
 		ElicitForm: &mcpedgev1.ElicitForm{Message: message, RequestedSchemaJson: schema}}}
 }
 
-func askEverybody(_ context.Context, c *capability.Call, _ none) (string, error) {
+func askAllKinds(_ context.Context, c *capability.Call, _ none) (string, error) {
 	if c.State() == nil {
 		c.SetState([]byte("multiple-inputs:" + rand.Text()))
 	}
@@ -103,7 +103,7 @@ func askEverybody(_ context.Context, c *capability.Call, _ none) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return strings.Join([]string{greeting(n), said(h), rootsText(r)}, "\n"), nil
+	return strings.Join([]string{greeting(n), sampledText(h), rootsText(r)}, "\n"), nil
 }
 
 func askTwice(_ context.Context, c *capability.Call, _ none) (string, error) {
@@ -120,7 +120,7 @@ func askTwice(_ context.Context, c *capability.Call, _ none) (string, error) {
 	return fmt.Sprintf("%s Your favorite color is %s.", greeting(first), member(second, "color")), nil
 }
 
-func askTheAble(_ context.Context, c *capability.Call, _ none) (string, error) {
+func askSupported(_ context.Context, c *capability.Call, _ none) (string, error) {
 	can := c.ClientCapabilities()
 	var (
 		questions []capability.Asking
@@ -129,7 +129,7 @@ func askTheAble(_ context.Context, c *capability.Call, _ none) (string, error) {
 	if can.GetSampling() != nil {
 		q := capability.Sampling("capital_question", capital())
 		questions = append(questions, q)
-		texts = append(texts, func() string { r, _ := q.Answer(c); return said(r) })
+		texts = append(texts, func() string { r, _ := q.Answer(c); return sampledText(r) })
 	}
 	if can.GetElicitation().GetForm() {
 		q := capability.FormSchema("user_name", "What is your name?", nameForm)

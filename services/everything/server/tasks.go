@@ -56,7 +56,7 @@ func addTasks(s *capability.Server) {
 			c.AskAll(capability.FormSchema("name", "What is your name?", anyForm), capability.FormSchema("color", "Which color do you like?", anyForm))
 			name := c.AskForm("name", "What is your name?", anyForm)
 			color := c.AskForm("color", "Which color do you like?", anyForm)
-			return "Answers: " + answered(name) + "; " + answered(color), nil
+			return "Answers: " + reactionText(name) + "; " + reactionText(color), nil
 		}, tasks(capability.Tasks(capability.TaskOptional), capability.TasksStart(capability.TaskAtOnce))...)
 	capability.AddTool(s, "test_tool_with_task", "Asks for a name first, and greets it as a task",
 		func(_ context.Context, c *capability.Call, _ none) (string, error) {

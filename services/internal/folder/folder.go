@@ -161,7 +161,7 @@ func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 	seen := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return f.forgive(name, err)
+			return f.ignoreUnreadable(name, err)
 		}
 		if seen++; seen > f.opts.MaxFiles+1 { // the directory itself counts too
 			return fmt.Errorf("%w: %s holds more than %d; raise the limit, or serve a smaller directory", ErrTooMany, f.path, f.opts.MaxFiles)
@@ -186,8 +186,8 @@ func (f *Folder) scan(enter func(path string) error) ([]entry, error) {
 	return files, err
 }
 
-// forgive ignores entries below the directory that have disappeared or are not readable.
-func (f *Folder) forgive(name string, err error) error {
+// ignoreUnreadable ignores entries below the directory that have disappeared or are not readable.
+func (f *Folder) ignoreUnreadable(name string, err error) error {
 	if name != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 		return nil
 	}

@@ -81,7 +81,7 @@ func (w *watch) run() {
 			w.log.Warn("an error while watching a directory", "directory", w.folder.path, "error", err)
 		case <-timer.C:
 			armed = false
-			if w.look() {
+			if w.compare() {
 				continue
 			}
 			timer.Reset(retryScan)
@@ -112,9 +112,9 @@ func (w *watch) note(event fsnotify.Event) bool {
 	return true
 }
 
-// look compares the directory with its last state and reports the difference. It returns false if
+// compare compares the directory with its last state and reports the difference. It returns false if
 // the directory is unreadable.
-func (w *watch) look() bool {
+func (w *watch) compare() bool {
 	now, err := w.scan()
 	if err != nil {
 		if w.failed != err.Error() {

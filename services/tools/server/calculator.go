@@ -22,7 +22,7 @@ func addCalculator(s *capability.Server) {
 	capability.AddTool(s, "calculator_arithmetic",
 		"Computes an arithmetic expression with + - * / % ^, parentheses, and these names: "+
 			strings.Join(expr.Names(), ", ")+". Angles are in radians; log is to the base 10 unless a second argument says otherwise.",
-		calculate, harmless("Calculator", capability.OutputType[arithmeticResult]())...)
+		calculate, readOnlyOptions("Calculator", capability.OutputType[arithmeticResult]())...)
 }
 
 func calculate(_ context.Context, _ *capability.Call, in arithmetic) (*capability.Result, error) {

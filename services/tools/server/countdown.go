@@ -21,7 +21,7 @@ type countdown struct {
 func addCountdown(s *capability.Server) {
 	capability.AddTool(s, "countdown",
 		"Counts down at a steady pace, with progress and a log message after each step. It shows how long calls behave.",
-		runCountdown, harmless("Countdown")...)
+		runCountdown, readOnlyOptions("Countdown")...)
 }
 
 func runCountdown(ctx context.Context, c *capability.Call, in countdown) (string, error) {

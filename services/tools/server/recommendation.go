@@ -16,7 +16,7 @@ type recommendationQuery struct {
 func addRecommendation(s *capability.Server) {
 	capability.AddTool(s, "recommend_flight",
 		"Lets the client's model choose among the flights between two cities. Sample data, not a real timetable.",
-		recommendFlight, harmless("Recommend a flight")...)
+		recommendFlight, readOnlyOptions("Recommend a flight")...)
 }
 
 func recommendFlight(_ context.Context, c *capability.Call, in recommendationQuery) (string, error) {

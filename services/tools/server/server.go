@@ -48,9 +48,9 @@ func New(o Options) *capability.Server {
 	return s
 }
 
-// harmless returns the options of a tool that only computes: it changes nothing, may be repeated,
+// readOnlyOptions returns the options of a tool that only computes: it changes nothing, may be repeated,
 // and accesses no external system.
-func harmless(title string, more ...capability.ToolOption) []capability.ToolOption {
+func readOnlyOptions(title string, more ...capability.ToolOption) []capability.ToolOption {
 	return append([]capability.ToolOption{capability.Title(title), capability.ReadOnly(), capability.Idempotent(),
 		capability.Destructive(false), capability.OpenWorld(false)}, more...)
 }

@@ -30,10 +30,10 @@ type flightList struct {
 func addTravel(s *capability.Server) {
 	capability.AddTool(s, "weather_current",
 		"Reports the weather in a city. Sample data, not a real observation.",
-		currentWeather, harmless("Current weather", capability.OutputType[sample.Weather]())...)
+		currentWeather, readOnlyOptions("Current weather", capability.OutputType[sample.Weather]())...)
 	capability.AddTool(s, "search_flights",
 		"Finds flights between two cities. Sample data, not a real timetable.",
-		searchFlights, harmless("Search flights", capability.OutputType[flightList]())...)
+		searchFlights, readOnlyOptions("Search flights", capability.OutputType[flightList]())...)
 }
 
 func currentWeather(_ context.Context, _ *capability.Call, in weatherQuery) (*capability.Result, error) {

@@ -20,7 +20,7 @@ type workspace struct {
 func addWorkspace(s *capability.Server) {
 	capability.AddTool(s, "list_workspace",
 		"Lists the directories and files that the client works on, as the client lists them.",
-		listWorkspace, harmless("List the workspace", capability.OutputType[workspace]())...)
+		listWorkspace, readOnlyOptions("List the workspace", capability.OutputType[workspace]())...)
 }
 
 func listWorkspace(_ context.Context, c *capability.Call, _ struct{}) (*capability.Result, error) {
