@@ -19,9 +19,9 @@ func Forms(uri string) []string {
 		return f.out
 	}
 	for _, marks := range [...]string{"#", "?#"} {
-		f.equivalents(before(f.rest, marks))
-		text := before(separated(f.rest), marks)
-		path := before(text, "?")
+		f.equivalents(cutAtAny(f.rest, marks))
+		text := cutAtAny(separated(f.rest), marks)
+		path := cutAtAny(text, "?")
 		f.decoded(path, text[len(path):])
 	}
 	for _, form := range append([]string{f.scheme + ":" + f.rest}, f.out...) {
@@ -88,7 +88,7 @@ func (f *forms) add(rest string) {
 
 // shorter adds Shorter of the URI with the given part after the scheme.
 func (f *forms) shorter(rest string) {
-	for _, short := range [...]string{rest, before(rest, "#"), before(rest, "?#")} {
+	for _, short := range [...]string{rest, cutAtAny(rest, "#"), cutAtAny(rest, "?#")} {
 		f.add(short)
 		f.add(unslashed(short))
 	}
@@ -104,7 +104,7 @@ func (f *forms) equivalents(rest string) {
 		return
 	}
 	f.add(Decode(rest))
-	path := before(rest, "?#")
+	path := cutAtAny(rest, "?#")
 	tail := rest[len(path):]
 	pathForms(path, tail, f.add)
 	f.decoded(separated(path), separated(tail))
@@ -113,7 +113,7 @@ func (f *forms) equivalents(rest string) {
 // decoded adds the forms of a decoded path and the part after it.
 func (f *forms) decoded(path, tail string) {
 	pathForms(path, tail, f.add)
-	if climbs(tail) {
+	if hasDotDot(tail) {
 		whole := path + tail
 		after, there := strings.CutPrefix(whole, "//")
 		if there {
@@ -124,8 +124,8 @@ func (f *forms) decoded(path, tail string) {
 	}
 }
 
-// before returns the text before the first of the given characters.
-func before(text, marks string) string {
+// cutAtAny returns the text before the first of the given characters.
+func cutAtAny(text, marks string) string {
 	if at := strings.IndexAny(text, marks); at >= 0 {
 		return text[:at]
 	}
@@ -135,7 +135,7 @@ func before(text, marks string) string {
 // unslashed returns the part of a URI after the scheme without slashes at the end of the path. A
 // path that is one slash, without an authority, is kept.
 func unslashed(rest string) string {
-	path := before(rest, "?#")
+	path := cutAtAny(rest, "?#")
 	short := strings.TrimRight(path, "/")
 	if short == "" {
 		return rest
@@ -168,7 +168,7 @@ func pathForms(path, tail string, add func(string)) {
 			end = len(after)
 		}
 		authority, path = "//"+host(after[:end]), after[end:]
-		if climbs(after) || strings.HasPrefix(after, "./") {
+		if hasDotDot(after) || strings.HasPrefix(after, "./") {
 			add("//" + resolve(collapse(after)) + tail)
 		}
 	}
@@ -197,8 +197,8 @@ func emptyPort(rest string) bool {
 // separated returns a text decoded, with slashes for backslashes.
 func separated(text string) string { return strings.ReplaceAll(Decode(text), `\`, "/") }
 
-// climbs reports whether a segment of a path is "..".
-func climbs(path string) bool { return strings.Contains("/"+path+"/", "/../") }
+// hasDotDot reports whether a segment of a path is "..".
+func hasDotDot(path string) bool { return strings.Contains("/"+path+"/", "/../") }
 
 // collapse returns a path without empty segments except the last, as a file system reads it.
 func collapse(path string) string {

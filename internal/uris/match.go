@@ -83,7 +83,7 @@ func (t *Template) match(uri string, values map[string]string) (ok bool, steps i
 		}
 	}
 	ok, steps = t.matchSpelled(uri, values)
-	if other := settled(uri); !ok && other != uri {
+	if other := normalUnescaped(uri); !ok && other != uri {
 		var more int
 		ok, more = t.matchSpelled(other, values)
 		steps += more
@@ -134,7 +134,7 @@ func (m *matching) count() {
 	for at := range len(m.uri) {
 		m.characters[at] = n
 		m.steps++
-		if m.within(at) {
+		if m.insideEscape(at) {
 			continue
 		}
 		// Continuation bytes of an escaped character are not characters.
@@ -145,8 +145,8 @@ func (m *matching) count() {
 	m.characters[len(m.uri)] = n
 }
 
-// within reports whether a position is inside an escape.
-func (m *matching) within(at int) bool {
+// insideEscape reports whether a position is inside an escape.
+func (m *matching) insideEscape(at int) bool {
 	return at > 0 && m.uri[at-1] == '%' || at > 1 && m.uri[at-2] == '%'
 }
 
@@ -160,15 +160,15 @@ func (m *matching) from(p *part, behind bits) bits {
 	if p.name != "" {
 		at = m.values(p, behind)
 	}
-	m.begins(&p.before, at, out)
+	m.wordStarts(&p.before, at, out)
 	for i := range p.others {
-		m.begins(&p.others[i], at, out)
+		m.wordStarts(&p.others[i], at, out)
 	}
 	return out
 }
 
-// begins adds the positions of a word that ends at one of the positions behind.
-func (m *matching) begins(w *word, behind, out bits) {
+// wordStarts adds the positions of a word that ends at one of the positions behind.
+func (m *matching) wordStarts(w *word, behind, out bits) {
 	n := len(w.text)
 	if n == 0 {
 		out.addAll(behind)
@@ -203,7 +203,7 @@ func (m *matching) values(p *part, behind bits) bits {
 	for at := len(m.uri); at >= 0; at-- {
 		m.steps++
 		switch {
-		case behind.has(at) && !m.within(at):
+		case behind.has(at) && !m.insideEscape(at):
 			nearest = at
 		case at == len(m.uri) || !p.allowed[m.uri[at]]:
 			nearest = -1
@@ -217,11 +217,11 @@ func (m *matching) values(p *part, behind bits) bits {
 
 // lists is values for an exploded list, which continues after each separator.
 func (m *matching) lists(p *part, behind, out bits) {
-	separators := m.everywhere(&p.again)
+	separators := m.allPositions(&p.again)
 	for at := len(m.uri); at >= 0; at-- {
 		m.steps++
 		switch {
-		case behind.has(at) && !m.within(at),
+		case behind.has(at) && !m.insideEscape(at),
 			at < len(m.uri) && p.allowed[m.uri[at]] && out.has(at+1),
 			separators.has(at) && out.has(at+len(p.again.text)):
 			out.add(at)
@@ -229,13 +229,13 @@ func (m *matching) lists(p *part, behind, out bits) {
 	}
 }
 
-// everywhere returns all positions of a non-empty word.
-func (m *matching) everywhere(w *word) bits {
+// allPositions returns all positions of a non-empty word.
+func (m *matching) allPositions(w *word) bits {
 	all, out := newBits(len(m.uri)+1), newBits(len(m.uri)+1)
 	for i := range all {
 		all[i] = ^uint64(0)
 	}
-	m.begins(w, all, out)
+	m.wordStarts(w, all, out)
 	return out
 }
 
@@ -283,7 +283,7 @@ func (m *matching) start(p *part, at int) int {
 func (m *matching) end(p *part, start int, behind bits) int {
 	var separators, reached bits
 	if p.again.text != "" {
-		separators, reached = m.everywhere(&p.again), newBits(len(m.uri)+1)
+		separators, reached = m.allPositions(&p.again), newBits(len(m.uri)+1)
 		reached.add(start)
 	}
 	found := -1
@@ -298,7 +298,7 @@ func (m *matching) end(p *part, start int, behind bits) int {
 		if p.most > 0 && int(m.characters[at]-m.characters[start]) > p.most {
 			return found
 		}
-		if behind.has(at) && !m.within(at) {
+		if behind.has(at) && !m.insideEscape(at) {
 			found = at
 		}
 		if at == len(m.uri) {

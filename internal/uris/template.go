@@ -60,7 +60,7 @@ func Parse(text string) (*Template, error) {
 	}
 	t := &Template{text: text}
 	// Schemes and hosts in literals can be recognized in the complete text only.
-	kept := strings.Split(settled(strings.Join(literals, hole)), hole)
+	kept := strings.Split(normalUnescaped(strings.Join(literals, placeholder)), placeholder)
 	var normal strings.Builder
 	for i, literal := range kept {
 		if i > 0 {
@@ -84,8 +84,8 @@ func Parse(text string) (*Template, error) {
 	return t, nil
 }
 
-// hole is the placeholder of an expression among literals, which have no control characters.
-const hole = "\x00"
+// placeholder is the placeholder of an expression among literals, which have no control characters.
+const placeholder = "\x00"
 
 // split returns the literals of a template and the expressions between them, without their braces.
 func split(text string) (literals, expressions []string, err error) {

@@ -70,8 +70,8 @@ func schemeEnd(text string) int {
 // all texts with that prefix.
 func Normal(uri string) string { return respell(uri, true) }
 
-// settled is Normal without escaping characters that a URI must not contain.
-func settled(text string) string { return respell(text, false) }
+// normalUnescaped is Normal without escaping characters that a URI must not contain.
+func normalUnescaped(text string) string { return respell(text, false) }
 
 func respell(text string, escape bool) string {
 	colon := schemeEnd(text)

@@ -11,10 +11,10 @@ import (
 // recently used entry first. The newest entry is kept whatever its weight. It is safe for
 // concurrent use.
 type Cache[K comparable, V any] struct {
-	mu      sync.Mutex
-	entries *simplelru.LRU[K, weighed[V]]
-	weight  int
-	most    int
+	mu        sync.Mutex
+	entries   *simplelru.LRU[K, weighed[V]]
+	weight    int
+	maxWeight int
 }
 
 // weighed is a value with its weight.
@@ -26,7 +26,7 @@ type weighed[V any] struct {
 // New returns a cache with the given maximum number of entries, at least 1, and maximum total
 // weight.
 func New[K comparable, V any](entries, weight int) *Cache[K, V] {
-	c := &Cache[K, V]{most: weight}
+	c := &Cache[K, V]{maxWeight: weight}
 	c.entries, _ = simplelru.NewLRU(max(1, entries), func(_ K, e weighed[V]) { c.weight -= e.weight }) // fails only for a size below 1
 	return c
 }
@@ -46,7 +46,7 @@ func (c *Cache[K, V]) Add(key K, value V, weight int) {
 	c.entries.Remove(key)
 	c.weight += weight
 	c.entries.Add(key, weighed[V]{value, weight})
-	for c.weight > c.most && c.entries.Len() > 1 {
+	for c.weight > c.maxWeight && c.entries.Len() > 1 {
 		c.entries.RemoveOldest()
 	}
 }
