@@ -81,10 +81,10 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	})))
 	mux.Handle("GET "+readyPath, g.admitIf(o.LockProbes, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready.Ready(); err != nil {
-			http.Error(w, err.Error()+learning(pool), http.StatusServiceUnavailable)
+			http.Error(w, err.Error()+undescribed(pool), http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = w.Write([]byte("ready" + learning(pool) + "\n"))
+		_, _ = w.Write([]byte("ready" + undescribed(pool) + "\n"))
 	})))
 	if o.JWKS != nil {
 		mux.HandleFunc("GET "+JWKSPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -98,9 +98,9 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	}
 	g.mount(mux, ready, pool, o)
 	if o.ClientCertificates {
-		return g.bound(g.certified(mux))
+		return g.limitWrites(g.requireClientCert(mux))
 	}
-	return g.bound(mux)
+	return g.limitWrites(mux)
 }
 
 // noMCP answers clients of MCP that were given the admin address, with a status and, unless it is
@@ -114,9 +114,9 @@ func (g guard) noMCP(status int, allowed string) http.Handler {
 	})
 }
 
-// learning returns a line for each backend whose description is still being read, each after a line
+// undescribed returns a line for each backend whose description is still being read, each after a line
 // break.
-func learning(pool *backend.Pool) string {
+func undescribed(pool *backend.Pool) string {
 	var lines strings.Builder
 	for _, b := range pool.Backends() {
 		if s := b.Status(); s.Progress != "" {

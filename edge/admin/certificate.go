@@ -2,9 +2,9 @@ package admin
 
 import "net/http"
 
-// certified rejects requests without a client certificate that the listener has verified, except
+// requireClientCert rejects requests without a client certificate that the listener has verified, except
 // for the probes and JWKSPath.
-func (g guard) certified(next http.Handler) http.Handler {
+func (g guard) requireClientCert(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		open := r.URL.Path == livePath || r.URL.Path == readyPath || r.URL.Path == JWKSPath
 		if !open && (r.TLS == nil || len(r.TLS.VerifiedChains) == 0) {

@@ -24,9 +24,9 @@ import (
 // no authenticated principal equals it.
 var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
 
-// everything are the capabilities of a caller that declares none: it receives all requests, and may
+// allCapabilities are the capabilities of a caller that declares none: it receives all requests, and may
 // answer them.
-const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
+const allCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
 
 // client sends requests in the newest stateless revision to the edge of which it is a part.
 type client struct {
@@ -107,7 +107,7 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	meta.text(mcp.MetaVersion, revision.Stateless().Version)
 	meta.raw(mcp.MetaClientInfo, c.info)
 	if capabilities == nil {
-		meta.raw(mcp.MetaCapabilities, []byte(everything))
+		meta.raw(mcp.MetaCapabilities, []byte(allCapabilities))
 	} else if err := meta.object(mcp.MetaCapabilities, capabilities); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	var out unary
 	memory := c.memory.Begin()
 	defer memory.Release()
-	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), HTTP: seen(ctx), Principal: caller(ctx), Memory: &memory}, &out)
+	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), HTTP: requestOf(ctx), Principal: caller(ctx), Memory: &memory}, &out)
 	return out.result(ctx)
 }
 
@@ -133,8 +133,8 @@ type traceKey string
 
 type requestKey struct{}
 
-// seen returns the HTTP request for which a call is made.
-func seen(ctx context.Context) mcp.HTTP {
+// requestOf returns the HTTP request for which a call is made.
+func requestOf(ctx context.Context) mcp.HTTP {
 	h, _ := ctx.Value(requestKey{}).(mcp.HTTP)
 	return h
 }

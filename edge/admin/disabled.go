@@ -102,8 +102,8 @@ func (s *disabledService) Enable(ctx context.Context, in *pb.EnableRequest) (*pb
 	return &pb.EnableResponse{Enabled: disabledEntry(&was), ThisProcessOnly: !s.disabler.Shared()}, nil
 }
 
-// asked is what both requests have.
-type asked interface {
+// disableRequest is what both requests have.
+type disableRequest interface {
 	GetName() string
 	GetKind() string
 	GetBackend() string
@@ -112,7 +112,7 @@ type asked interface {
 
 // act records an operator's act, and then calls fn unless missing is not nil. missing is the error
 // for a name that was not found. canonical is the canonical name of a tool.
-func (s *disabledService) act(ctx context.Context, method string, in asked, id disabled.ID, canonical string, missing error, fn func(by mcp.Principal) error) error {
+func (s *disabledService) act(ctx context.Context, method string, in disableRequest, id disabled.ID, canonical string, missing error, fn func(by mcp.Principal) error) error {
 	act := Act{Method: method, Reason: mcp.ClipText(in.GetReason())}
 	switch id.Kind {
 	case disabled.Backend:

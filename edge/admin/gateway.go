@@ -43,7 +43,7 @@ type API struct {
 // newGateway serves the API as REST, except for the ApprovalService.
 func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
 	ctx, mux := context.Background(), newMux()
-	return served(mux,
+	return gatewayHandler(mux,
 		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
@@ -57,7 +57,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) 
 // http.ServeMux, such as %2F for a slash.
 func newDecisions(api *API, acts operations) http.Handler {
 	mux := newMux()
-	return served(mux, pb.RegisterApprovalServiceHandlerServer(context.Background(), mux, &approvalService{approvals: api.Approvals, acts: acts}))
+	return gatewayHandler(mux, pb.RegisterApprovalServiceHandlerServer(context.Background(), mux, &approvalService{approvals: api.Approvals, acts: acts}))
 }
 
 // newMux returns a gateway without services. It calls them in process: there is no gRPC server.
@@ -72,12 +72,12 @@ func newMux() *runtime.ServeMux {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(fail),
-		runtime.WithRoutingErrorHandler(lost),
+		runtime.WithRoutingErrorHandler(noRoute),
 	)
 }
 
-// served returns the handler of a gateway after the registration of its services.
-func served(mux *runtime.ServeMux, registered ...error) http.Handler {
+// gatewayHandler returns the handler of a gateway after the registration of its services.
+func gatewayHandler(mux *runtime.ServeMux, registered ...error) http.Handler {
 	if err := errors.Join(registered...); err != nil {
 		panic(err) // The generated code registers its own constant patterns.
 	}
@@ -104,8 +104,8 @@ func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w htt
 	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, err)
 }
 
-// lost responds to requests without a route.
-func lost(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+// noRoute responds to requests without a route.
+func noRoute(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
 	const see = ": see /openapi.json for what is"
 	err := &runtime.HTTPStatusError{HTTPStatus: code, Err: status.Error(codes.NotFound, web.Quoted(r.URL.Path)+" is not served here"+see)}
 	switch code {

@@ -95,30 +95,30 @@ func caller(ctx context.Context) mcp.Principal {
 	return administrator
 }
 
-// bound sets a deadline for each write.
-func (g guard) bound(next http.Handler) http.Handler {
+// limitWrites sets a deadline for each write.
+func (g guard) limitWrites(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.Deadline(w)
-		next.ServeHTTP(&bounded{w, g.Guard}, r)
+		next.ServeHTTP(&deadlineWriter{w, g.Guard}, r)
 	})
 }
 
-type bounded struct {
+type deadlineWriter struct {
 	http.ResponseWriter
 	guard *web.Guard
 }
 
 // Unwrap is for http.ResponseController.
-func (b *bounded) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+func (b *deadlineWriter) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (b *bounded) WriteHeader(status int) {
+func (b *deadlineWriter) WriteHeader(status int) {
 	b.guard.Deadline(b.ResponseWriter)
 	b.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *deadlineWriter) Write(p []byte) (int, error) {
 	b.guard.Deadline(b.ResponseWriter)
 	return b.ResponseWriter.Write(p)
 }

@@ -60,7 +60,7 @@ func (s *sessions) ListSessions(ctx context.Context, in *pb.ListSessionsRequest)
 
 // GetSession implements SessionService.
 func (s *sessions) GetSession(ctx context.Context, in *pb.GetSessionRequest) (*pb.GetSessionResponse, error) {
-	one, err := s.look(ctx, in.GetId())
+	one, err := s.load(ctx, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (ou
 }
 
 func (s *sessions) end(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSessionResponse, error) {
-	one, err := s.look(ctx, in.GetId())
+	one, err := s.load(ctx, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *sessions) end(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSe
 	return nil, err
 }
 
-func (s *sessions) look(ctx context.Context, id string) (*state.Sighting, error) {
+func (s *sessions) load(ctx context.Context, id string) (*state.Sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
 	one, err := s.directory.Load(ctx, id, false)

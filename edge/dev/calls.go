@@ -35,8 +35,8 @@ func isOperation(s *span) bool {
 	return s.scope == telemetry.Scope && s.kind != trace.SpanKindClient && s.get(telemetry.AttrMethod) != ""
 }
 
-// draw arranges the spans of a snapshot by call.
-func draw(spans []*span, dropped uint64) *picture {
+// arrange arranges the spans of a snapshot by call.
+func arrange(spans []*span, dropped uint64) *picture {
 	p := &picture{spans: make(map[key]*span, len(spans)), children: map[key][]*span{}, dropped: dropped}
 	sortByStart(spans)
 	for _, s := range spans {
@@ -125,8 +125,8 @@ func (p *picture) summary(c *call, now time.Time) summary {
 	first, last := c.first(), c.last()
 	out := summary{
 		ID: first.key.String(), Method: first.get(telemetry.AttrMethod), Target: target(first),
-		Client: c.any(telemetry.AttrClient), Session: c.any(telemetry.AttrSession),
-		Backend: c.any(telemetry.AttrBackend), Version: c.any(telemetry.AttrVersion),
+		Client: c.attribute(telemetry.AttrClient), Session: c.attribute(telemetry.AttrSession),
+		Backend: c.attribute(telemetry.AttrBackend), Version: c.attribute(telemetry.AttrVersion),
 		Request: first.get(telemetry.AttrRequestID),
 		Start:   first.start.UnixMicro(), Running: last.end.IsZero(),
 		Outcome: last.get(telemetry.AttrOutcome), Failed: last.failed || last.get(telemetry.AttrErrorType) != "",
@@ -177,8 +177,8 @@ func (p *picture) isLaterRound(s *span) bool {
 	return before != nil
 }
 
-// any returns an attribute of the latest round that has it.
-func (c *call) any(name attribute.Key) string {
+// attribute returns an attribute of the latest round that has it.
+func (c *call) attribute(name attribute.Key) string {
 	for _, op := range slices.Backward(c.ops) {
 		if v := op.get(name); v != "" {
 			return v

@@ -37,7 +37,7 @@ func shape(w waterfall) (out []string) {
 // only returns the single call.
 func only(t *testing.T, s *Store) (waterfall, summary) {
 	t.Helper()
-	p := draw(s.snapshot())
+	p := arrange(s.snapshot())
 	if len(p.calls) != 1 {
 		t.Fatalf("%d calls, want one", len(p.calls))
 	}
@@ -141,7 +141,7 @@ func TestCallsBelowTheirClient(t *testing.T) {
 		op.End(at(i*100 + 10))
 	}
 	turn.End(at(200))
-	p := draw(s.snapshot())
+	p := arrange(s.snapshot())
 	if len(p.calls) != 2 {
 		t.Fatalf("%d calls", len(p.calls))
 	}
@@ -167,7 +167,7 @@ func TestCirclesEnd(t *testing.T) {
 	three.key.span, three.parent = trace.SpanID{3}, trace.SpanID{3}
 	three.attrs = nil
 	s.add([]*span{&one, &two, &three})
-	p := draw(s.snapshot())
+	p := arrange(s.snapshot())
 	for _, c := range p.calls {
 		if w := p.waterfall(c, time.Now()); len(w.Spans) == 0 || len(w.Spans) > 3 {
 			t.Errorf("%q", shape(w))

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// pace is the minimum interval between two events of changes on a page's stream.
-	pace = 200 * time.Millisecond
-	// pulse is the interval of events without changes, which also update running calls.
-	pulse = 2 * time.Second
+	// changeInterval is the minimum interval between two events of changes on a page's stream.
+	changeInterval = 200 * time.Millisecond
+	// idleInterval is the interval of events without changes, which also update running calls.
+	idleInterval = 2 * time.Second
 )
 
 // events streams the calls and tasks to a page. The first event "calls" has all of them. Events
@@ -34,14 +34,14 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 	defer stream.Close()
 	f := feed{known: map[string]summary{}}
-	ticker := time.NewTicker(pulse)
+	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()
 	for {
 		if f.send(stream, h.listing(r.Context())) != nil {
 			return
 		}
 		select { // changes in quick succession become one event
-		case <-time.After(pace):
+		case <-time.After(changeInterval):
 		case <-r.Context().Done():
 			return
 		}

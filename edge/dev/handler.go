@@ -93,7 +93,7 @@ type listing struct {
 
 func (h *handler) listing(ctx context.Context) listing {
 	known, now := h.board.tasks(ctx), time.Now()
-	p := draw(h.store.snapshot())
+	p := arrange(h.store.snapshot())
 	out := listing{Calls: make([]summary, 0, len(p.calls)+len(known)), Dropped: p.dropped}
 	for _, c := range p.calls {
 		out.Calls = append(out.Calls, p.summary(c, now))
@@ -115,7 +115,7 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a call's id is TRACE-SPAN in hexadecimal: take one of /dev/calls", http.StatusBadRequest)
 		return
 	}
-	p := draw(h.store.snapshot())
+	p := arrange(h.store.snapshot())
 	for _, c := range p.calls {
 		for _, op := range c.ops { // the id of any round identifies the call
 			if op.key == id {

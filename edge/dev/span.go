@@ -81,8 +81,8 @@ const (
 // overhead is the approximate size of a span, an attribute, an event or a link without its strings.
 const overhead = 64
 
-// copied copies a span of the SDK, which may still run. shown makes its texts those of the page.
-func copied(from sdktrace.ReadOnlySpan, shown func(string) string) *span {
+// copySpan copies a span of the SDK, which may still run. shown makes its texts those of the page.
+func copySpan(from sdktrace.ReadOnlySpan, shown func(string) string) *span {
 	sc := from.SpanContext()
 	s := &span{
 		key: key{sc.TraceID(), sc.SpanID()}, parent: from.Parent().SpanID(),

@@ -92,7 +92,7 @@ func (s *Store) OnStart(_ context.Context, sp sdktrace.ReadWriteSpan) {
 }
 
 // OnEnd implements sdktrace.SpanProcessor.
-func (s *Store) OnEnd(sp sdktrace.ReadOnlySpan) { s.add([]*span{copied(sp, s.o.shown())}) }
+func (s *Store) OnEnd(sp sdktrace.ReadOnlySpan) { s.add([]*span{copySpan(sp, s.o.shown())}) }
 
 // ForceFlush implements sdktrace.SpanProcessor; there is nothing to flush.
 func (s *Store) ForceFlush(context.Context) error { return nil }
@@ -225,7 +225,7 @@ func (s *Store) snapshot() (spans []*span, dropped uint64) {
 	dropped = s.dropped
 	s.mu.Unlock()
 	for _, r := range running {
-		spans = append(spans, copied(r, shown))
+		spans = append(spans, copySpan(r, shown))
 	}
 	return spans, dropped
 }

@@ -175,7 +175,7 @@ func (h *handler) task(w http.ResponseWriter, r *http.Request) {
 	id := strings.TrimPrefix(r.PathValue("id"), taskPrefix)
 	for _, one := range h.board.tasks(r.Context()) {
 		if one.ID == id {
-			h.answer(w, h.board.detail(one, draw(h.store.snapshot()), time.Now(), h.store.o.shown()))
+			h.answer(w, h.board.detail(one, arrange(h.store.snapshot()), time.Now(), h.store.o.shown()))
 			return
 		}
 	}

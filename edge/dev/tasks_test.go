@@ -85,7 +85,7 @@ func TestRunsLeadToTheirSpans(t *testing.T) {
 	deferred := *h
 	deferred.Runs = []tasks.Run{{Replica: "here", Epoch: epoch, Began: ms(61), Ended: ms(90)}}
 	b := &board{replica: "here"}
-	if got := b.detail(&deferred, draw(s.snapshot()), ms(400), clip).Runs[0].Call; !strings.HasSuffix(got, made.SpanContext().SpanID().String()) {
+	if got := b.detail(&deferred, arrange(s.snapshot()), ms(400), clip).Runs[0].Call; !strings.HasSuffix(got, made.SpanContext().SpanID().String()) {
 		t.Errorf("the run of a call that became a task is in %q, want the span of its request", got)
 	}
 }

@@ -63,8 +63,8 @@ type rowLink struct {
 // maxRows is the maximum number of rows.
 const maxRows = 2000
 
-// painter builds the rows of one call.
-type painter struct {
+// rowBuilder builds the rows of one call.
+type rowBuilder struct {
 	*picture
 	call *call
 	now  time.Time
@@ -76,7 +76,7 @@ type painter struct {
 }
 
 func (p *picture) waterfall(c *call, now time.Time) waterfall {
-	w := painter{
+	w := rowBuilder{
 		picture: p, call: c, now: now, zero: c.first().start, seen: map[key]bool{}, rounds: map[key]int{},
 		out: waterfall{Call: p.summary(c, now), Spans: []row{}},
 	}
@@ -99,7 +99,7 @@ func (p *picture) waterfall(c *call, now time.Time) waterfall {
 }
 
 // above returns the spans above the first round, outermost first: the client's, if it exports them.
-func (w *painter) above(s *span) (out []*span) {
+func (w *rowBuilder) above(s *span) (out []*span) {
 	for range maxParts {
 		parent := w.spans[key{s.key.trace, s.parent}]
 		if !s.parent.IsValid() || parent == nil || w.seen[parent.key] {
@@ -116,7 +116,7 @@ func (w *painter) above(s *span) (out []*span) {
 }
 
 // tree adds a span and the spans below it, without the call's other rounds.
-func (w *painter) tree(s *span, depth int, above string) {
+func (w *rowBuilder) tree(s *span, depth int, above string) {
 	if w.seen[s.key] || depth > maxDepth {
 		return
 	}
@@ -156,7 +156,7 @@ func roleOf(s *span, above string) string {
 }
 
 // related adds operations that are linked to the call but not part of it, such as a resumed stream.
-func (w *painter) related(depth int) {
+func (w *rowBuilder) related(depth int) {
 	mine := map[key]bool{}
 	for k := range w.seen {
 		mine[k] = true
@@ -180,7 +180,7 @@ func (w *painter) related(depth int) {
 }
 
 // wait adds the time between two rounds in which the client answers, unless a span shows it.
-func (w *painter) wait(before, after *span, depth int) {
+func (w *rowBuilder) wait(before, after *span, depth int) {
 	if before.get(telemetry.AttrOutcome) != "input_required" || before.end.IsZero() || !after.start.After(before.end) {
 		return
 	}
@@ -200,9 +200,9 @@ func asksClient(s *span) bool {
 	return s.kind == trace.SpanKindClient && s.scope == telemetry.Scope && s.get(telemetry.AttrMethod) != ""
 }
 
-func (w *painter) at(t time.Time) float64 { return micros(t.Sub(w.zero)) }
+func (w *rowBuilder) at(t time.Time) float64 { return micros(t.Sub(w.zero)) }
 
-func (w *painter) add(s *span, depth int, role string) {
+func (w *rowBuilder) add(s *span, depth int, role string) {
 	w.seen[s.key] = true
 	if len(w.out.Spans) >= maxRows {
 		w.out.More++

@@ -65,8 +65,8 @@ func Wanted(r *http.Request) bool {
 	return strings.Contains(accept, "text/html") && !strings.Contains(accept, web.TypeEvents)
 }
 
-// about holds the contents of the page and of the JSON.
-type about struct {
+// content holds the contents of the page and of the JSON.
+type content struct {
 	Name string `json:"name"`
 	// Protocol is the full name, for readers who do not know it.
 	Protocol string `json:"protocol"`
@@ -87,7 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.guard.Refuse(w, http.StatusNotFound, "MCP is not served at "+web.Quoted(r.URL.Path)+": its endpoint is "+h.o.Path)
 		return
 	}
-	a := h.about(r)
+	a := h.content(r)
 	var body bytes.Buffer
 	kind := web.TypeJSON
 	if Wanted(r) {
@@ -108,8 +108,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body.Bytes()) // fails only if the client has disconnected
 }
 
-// about returns the contents, with the endpoint as the caller reaches it.
-func (h *Handler) about(r *http.Request) about {
+// content returns the contents, with the endpoint as the caller reaches it.
+func (h *Handler) content(r *http.Request) content {
 	base := "http://"
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		base = "https://"
@@ -118,7 +118,7 @@ func (h *Handler) about(r *http.Request) about {
 	if h.o.URL != "" {
 		base = strings.TrimRight(h.o.URL, "/")
 	}
-	a := about{
+	a := content{
 		Name: h.o.Title, Protocol: "Model Context Protocol", Endpoint: base + h.o.Path,
 		Versions: revision.Supported(), Stateless: revision.Stateless().Version,
 	}
@@ -129,7 +129,7 @@ func (h *Handler) about(r *http.Request) about {
 }
 
 // render writes the page.
-func (a about) render(w io.Writer) {
+func (a content) render(w io.Writer) {
 	versions := make([]string, 0, len(a.Versions))
 	for _, v := range a.Versions {
 		versions = append(versions, "<code>"+html.EscapeString(v)+"</code>")
@@ -145,7 +145,7 @@ func (a about) render(w io.Writer) {
 }
 
 // config returns the client configuration that most clients accept.
-func (a about) config() string {
+func (a content) config() string {
 	type server struct {
 		Type string `json:"type"`
 		URL  string `json:"url"`

@@ -52,7 +52,7 @@ func TestBrowserGetsAPage(t *testing.T) {
 
 func TestOthersGetJSON(t *testing.T) {
 	w := get(t, "GET", "*/*", nil)
-	var a about
+	var a content
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("%v: %s", err, w.Body)
 	}
@@ -108,7 +108,7 @@ func TestPublicURL(t *testing.T) {
 	h := New(Options{URL: "https://tools.example/edge/", Path: "/mcp", SSE: "/sse"})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost:8080/", nil))
-	var a about
+	var a content
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Endpoint != "https://tools.example/edge/mcp" || a.SSE != "https://tools.example/edge/sse" {
 		t.Errorf("%v, %s", err, w.Body)
 	}
