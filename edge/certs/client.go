@@ -42,7 +42,7 @@ func (c *client) ClientHandshake(ctx context.Context, authority string, conn net
 	if err != nil {
 		return nil, nil, c.source.files.explain(err)
 	}
-	return &judged{Conn: secured, files: c.source.files}, info, nil
+	return &unconfirmedConn{Conn: secured, files: c.source.files}, info, nil
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
@@ -64,22 +64,22 @@ func (c *client) OverrideServerName(name string) error {
 	return nil
 }
 
-// judged is a connection whose peer may still reject this end's certificate: TLS 1.3 reports that
+// unconfirmedConn is a connection whose peer may still reject this end's certificate: TLS 1.3 reports that
 // at the first Read, and a Write may fail before it.
-type judged struct {
+type unconfirmedConn struct {
 	net.Conn
 	files Files
-	// heard is true once the peer has sent something.
-	heard atomic.Bool
+	// received is true once the peer has sent something.
+	received atomic.Bool
 }
 
 // Read implements net.Conn.
-func (j *judged) Read(p []byte) (int, error) {
+func (j *unconfirmedConn) Read(p []byte) (int, error) {
 	n, err := j.Conn.Read(p)
 	switch {
 	case n > 0:
-		if !j.heard.Load() {
-			j.heard.Store(true)
+		if !j.received.Load() {
+			j.received.Store(true)
 		}
 	case refused(err):
 		err = j.files.explain(err)
@@ -88,9 +88,9 @@ func (j *judged) Read(p []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (j *judged) Write(p []byte) (int, error) {
+func (j *unconfirmedConn) Write(p []byte) (int, error) {
 	n, err := j.Conn.Write(p)
-	if err == nil || j.heard.Load() {
+	if err == nil || j.received.Load() {
 		return n, err
 	}
 	// does not block: the connection is broken

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// soon is the remaining validity below which Describe shows it.
-const soon = 7 * 24 * time.Hour
+// expiryWarning is the remaining validity below which Describe shows it.
+const expiryWarning = 7 * 24 * time.Hour
 
 // Describe describes the content of the files of an end, one line each: the names of the
 // certificate, its issuer and expiry, and the CAs that verify the peer. server is true for a
@@ -26,7 +26,7 @@ func Describe(f Files, server bool) (lines []string, problems []error) {
 	if len(m.Chain) > 0 {
 		leaf := m.Chain[0]
 		lines = append(lines, fmt.Sprintf("%s %s is for %s, issued by %s, valid until %s", f.setting(certFile), f.Cert, names(leaf), issuer(leaf), until(m.chainEnds(), now)))
-		problems = append(problems, f.unsuited(leaf, server)...)
+		problems = append(problems, f.missingUses(leaf, server)...)
 	}
 	if len(m.CAs) > 0 {
 		subjects := make([]string, 0, shownCAs)
@@ -44,17 +44,17 @@ func Describe(f Files, server bool) (lines []string, problems []error) {
 // shownCAs is the number of CAs that Describe names.
 const shownCAs = 3
 
-// unsuited returns an error for each required use that a valid certificate does not permit.
-func (f Files) unsuited(leaf *x509.Certificate, server bool) (problems []error) {
+// missingUses returns an error for each required use that a valid certificate does not permit.
+func (f Files) missingUses(leaf *x509.Certificate, server bool) (problems []error) {
 	usage, what := x509.ExtKeyUsageClientAuth, "clients"
 	if server {
 		usage, what = x509.ExtKeyUsageServerAuth, "servers"
 		if len(leaf.DNSNames)+len(leaf.IPAddresses) == 0 {
-			problems = append(problems, f.wrong(certFile, "has no name that clients look at: have it issued with subject alternative names"))
+			problems = append(problems, f.fileError(certFile, "has no name that clients look at: have it issued with subject alternative names"))
 		}
 	}
 	if len(leaf.ExtKeyUsage) > 0 && !slices.Contains(leaf.ExtKeyUsage, usage) && !slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny) {
-		problems = append(problems, f.wrong(certFile, "is not for %s: have it issued with that extended key usage", what))
+		problems = append(problems, f.fileError(certFile, "is not for %s: have it issued with that extended key usage", what))
 	}
 	return problems
 }
@@ -81,10 +81,10 @@ func issuer(c *x509.Certificate) string {
 	return c.Issuer.String()
 }
 
-// until formats the time at. It adds the remaining time if that is less than soon.
+// until formats the time at. It adds the remaining time if that is less than expiryWarning.
 func until(at, now time.Time) string {
 	text := at.UTC().Format(time.RFC3339)
-	if left := at.Sub(now); left > 0 && left < soon {
+	if left := at.Sub(now); left > 0 && left < expiryWarning {
 		text += fmt.Sprintf(" (in %s)", left.Round(time.Minute))
 	}
 	return text

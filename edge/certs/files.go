@@ -52,8 +52,8 @@ func (f Files) setting(file int) string {
 	return f.Name + ".ca"
 }
 
-// wrong returns an error about a file, with the fault and advice.
-func (f Files) wrong(file int, format string, args ...any) error {
+// fileError returns an error about a file, with the fault and advice.
+func (f Files) fileError(file int, format string, args ...any) error {
 	return fmt.Errorf("%s: %s "+format, append([]any{f.setting(file), f.paths()[file]}, args...)...)
 }
 
@@ -120,7 +120,7 @@ func (c contents) readable(f Files) error {
 			if errors.As(err, &path) {
 				err = path.Err
 			}
-			return f.wrong(file, "cannot be read: %w: give the path of a PEM file that the edge may read", err)
+			return f.fileError(file, "cannot be read: %w: give the path of a PEM file that the edge may read", err)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func (f Files) parse(c contents) (*Material, error) {
 		}
 		pair, err := tls.X509KeyPair(c[certFile].data, c[keyFile].data)
 		if err != nil {
-			return nil, f.unfit(err)
+			return nil, f.mismatchError(err)
 		}
 		m.Certificate = &pair
 	}
@@ -71,15 +71,15 @@ func (f Files) certificates(file int, data []byte) (all []*x509.Certificate, err
 		}
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, f.wrong(file, "has a malformed certificate, number %d: %w: export it again as PEM", len(all)+1, err)
+			return nil, f.fileError(file, "has a malformed certificate, number %d: %w: export it again as PEM", len(all)+1, err)
 		}
 		all = append(all, cert)
 	}
 	if bytes.Contains(rest, []byte(beginPEM)) {
-		return nil, f.wrong(file, "is cut off or malformed after %d certificates: write it whole", len(all))
+		return nil, f.fileError(file, "is cut off or malformed after %d certificates: write it whole", len(all))
 	}
 	if len(all) == 0 {
-		return nil, f.wrong(file, "holds no certificate: give one as PEM, which begins with %s%s-----", beginPEM, typeCertificate)
+		return nil, f.fileError(file, "holds no certificate: give one as PEM, which begins with %s%s-----", beginPEM, typeCertificate)
 	}
 	return all, nil
 }
@@ -88,21 +88,21 @@ func (f Files) certificates(file int, data []byte) (all []*x509.Certificate, err
 func (f Files) encrypted(key []byte) error {
 	for block, rest := pem.Decode(key); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
-			return f.wrong(keyFile, "is encrypted, and the edge asks for no passphrase: decrypt it with openssl pkey -in %s", f.Key)
+			return f.fileError(keyFile, "is encrypted, and the edge asks for no passphrase: decrypt it with openssl pkey -in %s", f.Key)
 		}
 	}
 	return nil
 }
 
-// unfit returns the error for a certificate and a key that cannot be used together.
-func (f Files) unfit(err error) error {
+// mismatchError returns the error for a certificate and a key that cannot be used together.
+func (f Files) mismatchError(err error) error {
 	switch what := err.Error(); {
 	case strings.Contains(what, "does not match"):
-		return f.wrong(keyFile, "does not belong to the first certificate in %s: give the key of this certificate, and put the intermediates after it", f.Cert)
+		return f.fileError(keyFile, "does not belong to the first certificate in %s: give the key of this certificate, and put the intermediates after it", f.Cert)
 	case strings.Contains(what, "PEM"):
-		return f.wrong(keyFile, "holds no private key: give one as PEM, which begins with %sPRIVATE KEY-----", beginPEM)
+		return f.fileError(keyFile, "holds no private key: give one as PEM, which begins with %sPRIVATE KEY-----", beginPEM)
 	}
-	return f.wrong(keyFile, "cannot be used: %w: give an RSA, ECDSA or Ed25519 key as PEM", err)
+	return f.fileError(keyFile, "cannot be used: %w: give an RSA, ECDSA or Ed25519 key as PEM", err)
 }
 
 // Expiry is the time at which the content of a file expires.
@@ -141,13 +141,13 @@ func (m *Material) valid(f Files, now time.Time) error {
 	for i, c := range m.Chain {
 		switch {
 		case now.After(c.NotAfter):
-			return f.wrong(certFile, "has expired on %s (certificate number %d): renew it", c.NotAfter.UTC().Format(date), i+1)
+			return f.fileError(certFile, "has expired on %s (certificate number %d): renew it", c.NotAfter.UTC().Format(date), i+1)
 		case now.Before(c.NotBefore):
-			return f.wrong(certFile, "is only valid from %s on (certificate number %d): check the clock of this machine, or wait", c.NotBefore.UTC().Format(date), i+1)
+			return f.fileError(certFile, "is only valid from %s on (certificate number %d): check the clock of this machine, or wait", c.NotBefore.UTC().Format(date), i+1)
 		}
 	}
 	if end := m.casEnd(); !end.IsZero() && now.After(end) {
-		return f.wrong(caFile, "has only expired CAs, the last since %s: give the CA that issues now", end.UTC().Format(date))
+		return f.fileError(caFile, "has only expired CAs, the last since %s: give the CA that issues now", end.UTC().Format(date))
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (s *Source) refresh() {
 	}
 	m, err := s.files.parse(c)
 	if err == nil {
-		err = s.worse(m)
+		err = s.checkReplacement(m)
 	}
 	switch {
 	case err == nil:
@@ -117,8 +117,8 @@ func (s *Source) refresh() {
 	}
 }
 
-// worse returns an error if the material m is invalid and the one in use is valid.
-func (s *Source) worse(m *Material) error {
+// checkReplacement returns an error if the material m is invalid and the one in use is valid.
+func (s *Source) checkReplacement(m *Material) error {
 	now := time.Now()
 	if err := m.valid(s.files, now); err != nil && s.Material().valid(s.files, now) == nil {
 		return err

@@ -33,7 +33,7 @@ type Keys struct {
 	read func() ([]byte, error)
 	log  *slog.Logger
 
-	current atomic.Pointer[ring]
+	current atomic.Pointer[keyRing]
 	// stale is true if the current file is unusable.
 	stale     atomic.Bool
 	exchanges atomic.Int64
@@ -46,8 +46,8 @@ type Keys struct {
 	logged [2]string
 }
 
-// ring is the set of keys in use. It is immutable.
-type ring struct {
+// keyRing is the set of keys in use. It is immutable.
+type keyRing struct {
 	// keys are the keys of the file. The first one signs from the time from on; until then the key
 	// signs does.
 	keys  []key
@@ -80,11 +80,11 @@ func Open(read func() ([]byte, error), log *slog.Logger) (*Keys, error) {
 		return nil, err
 	}
 	k.taken, k.last = raw, raw
-	return k, k.use(ring{keys: keys, signs: keys[0]})
+	return k, k.use(keyRing{keys: keys, signs: keys[0]})
 }
 
-// use makes a ring current.
-func (k *Keys) use(r ring) error {
+// use makes a key ring current.
+func (k *Keys) use(r keyRing) error {
 	var set jwkset.JWKSMarshal
 	for _, one := range r.keys {
 		set.Keys = append(set.Keys, one.public)
@@ -148,7 +148,7 @@ func (k *Keys) refresh(now time.Time) {
 		keys, err = parseKeys(raw)
 	}
 	if err == nil {
-		err = k.use(ring{keys: keys, replaced: k.replacedBy(keys, now), signs: k.current.Load().signs, from: now.Add(Announced)})
+		err = k.use(keyRing{keys: keys, replaced: k.replacedBy(keys, now), signs: k.current.Load().signs, from: now.Add(Announced)})
 	}
 	switch {
 	case err == nil:

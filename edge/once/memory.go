@@ -25,8 +25,8 @@ type digest [sha256.Size]byte
 // Memory keeps entries in the memory of the process. It never drops an entry before it expires:
 // when it is full, it refuses new ones. It is safe for concurrent use.
 type Memory struct {
-	most int
-	id   string
+	capacity int
+	id       string
 
 	mu sync.Mutex
 	// used maps the digests of callers and ids to entries.
@@ -51,7 +51,7 @@ type caller struct {
 
 // NewMemory returns a Memory of at most most entries, of all callers.
 func NewMemory(most int) *Memory {
-	return &Memory{most: most, id: rand.Text(), used: map[digest]entry{}, callers: map[digest]*caller{}}
+	return &Memory{capacity: most, id: rand.Text(), used: map[digest]entry{}, callers: map[digest]*caller{}}
 }
 
 // ID returns a random identifier of this Memory. Another Memory does not know its entries.
@@ -84,7 +84,7 @@ func (m *Memory) Spend(_ context.Context, name, id string, life time.Duration, m
 	switch {
 	case of != nil && of.count >= most:
 		return false, mcp.Errorf(mcp.KindLimit, "%d entries of the caller are stored, the limit", most)
-	case len(m.used) >= m.most:
+	case len(m.used) >= m.capacity:
 		return false, ErrFull
 	case of == nil:
 		of = &caller{name: by}
