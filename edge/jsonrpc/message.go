@@ -184,7 +184,7 @@ func (e *envelope) reply() bool {
 // message checks the members. The error is nil or the reason why they are not a message.
 func (e *envelope) message() (Message, *ParseError) {
 	e.dropNulls()
-	if err := e.judge(); err != nil {
+	if err := e.validate(); err != nil {
 		return Message{}, err
 	}
 	m := Message{}
@@ -227,7 +227,7 @@ func (e *envelope) dropNulls() {
 	}
 }
 
-// methodText decodes the method, which judge has found to be a string.
+// methodText decodes the method, which validate has found to be a string.
 func (e *envelope) methodText() string {
 	raw := e.raw[memberMethod]
 	text := raw[1 : len(raw)-1]

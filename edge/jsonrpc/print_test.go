@@ -81,7 +81,7 @@ func TestPlainAtEveryPosition(t *testing.T) {
 				if ordinary {
 					want = len(b)
 				}
-				if got, str := plain(b, 0), plain(string(b), 0); got != want || str != want {
+				if got, str := indexSpecial(b, 0), indexSpecial(string(b), 0); got != want || str != want {
 					t.Fatalf("byte %#02x at %d among %q: plain = %d and %d, want %d", c, at, filler, got, str, want)
 				}
 			}

@@ -258,7 +258,7 @@ func (s *scanner) str() (escaped, ok bool) {
 	b := s.data
 	i := s.pos + 1
 	for {
-		i = plain(b, i)
+		i = indexSpecial(b, i)
 		if i >= len(b) {
 			return escaped, s.fail(faultEnd, len(b))
 		}

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// plain returns the index, from i on, of the first byte that is special in a JSON string: a quote,
+// indexSpecial returns the index, from i on, of the first byte that is special in a JSON string: a quote,
 // a backslash, a control character or a byte beyond ASCII. It returns the length if there is none.
 // It checks eight bytes at a time, because text and base64 make up most of a large message.
-func plain[T string | []byte](b T, i int) int {
+func indexSpecial[T string | []byte](b T, i int) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(b); i += 8 {
 		c := b[i : i+8]
@@ -35,7 +35,7 @@ func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
-		n := plain(s, i)
+		n := indexSpecial(s, i)
 		dst = append(dst, s[i:n]...)
 		if i = n; i == len(s) {
 			break
@@ -141,17 +141,17 @@ func escapedRune(b []byte) (rune, int) {
 // MendSurrogates replaces each escape of half a surrogate pair in valid JSON by \ufffd, in place:
 // the length stays the same. Strict readers, such as protobuf's, reject the whole text otherwise.
 func MendSurrogates(raw []byte) {
-	for i := halfPair(raw, 0); i >= 0; i = halfPair(raw, i+6) {
+	for i := indexLoneSurrogate(raw, 0); i >= 0; i = indexLoneSurrogate(raw, i+6) {
 		copy(raw[i:], `\ufffd`)
 	}
 }
 
 // HasHalfPair reports whether MendSurrogates would change raw.
-func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
+func HasHalfPair(raw []byte) bool { return indexLoneSurrogate(raw, 0) >= 0 }
 
-// halfPair returns the index, from i on, of the first escape of half a surrogate pair in valid
+// indexLoneSurrogate returns the index, from i on, of the first escape of half a surrogate pair in valid
 // JSON, or -1.
-func halfPair(raw []byte, i int) int {
+func indexLoneSurrogate(raw []byte, i int) int {
 	for {
 		n := bytes.IndexByte(raw[i:], '\\')
 		if n < 0 || i+n+1 >= len(raw) {

@@ -2,9 +2,9 @@ package jsonrpc
 
 import "fmt"
 
-// judge returns the first reason why the members are not a message, or nil. The most helpful reason
+// validate returns the first reason why the members are not a message, or nil. The most helpful reason
 // comes first: shape, then version, then the members one by one.
-func (e *envelope) judge() *ParseError {
+func (e *envelope) validate() *ParseError {
 	has := func(m member) bool { return e.raw[m] != nil }
 	switch {
 	case e.other != nil:
@@ -17,7 +17,7 @@ func (e *envelope) judge() *ParseError {
 	case !has(memberVersion):
 		return e.invalid(e.start, `the member "jsonrpc" is missing; send "jsonrpc": "2.0"`)
 	case !e.isVersion2():
-		return e.wrong(memberVersion, `send "jsonrpc": "2.0"`)
+		return e.memberError(memberVersion, `send "jsonrpc": "2.0"`)
 	}
 	if has(memberID) {
 		if why := idDefect(e.raw[memberID]); why != "" {
@@ -26,7 +26,7 @@ func (e *envelope) judge() *ParseError {
 	}
 	switch {
 	case has(memberMethod):
-		return e.judgeCall()
+		return e.validateCall()
 	case has(memberResult) && has(memberError):
 		return e.invalid(e.at[memberError], `a response with both "result" and "error"; send one of them`)
 	case has(memberResult) && !has(memberID):
@@ -35,24 +35,24 @@ func (e *envelope) judge() *ParseError {
 		return nil
 	case has(memberError):
 		if TypeOf(e.raw[memberError]) != Object {
-			return e.wrong(memberError, "send an object with code and message")
+			return e.memberError(memberError, "send an object with code and message")
 		}
 		return nil
 	}
 	return e.invalid(e.start, `neither "method" nor "result" nor "error"; send one of them`)
 }
 
-// judgeCall checks a message that has a method.
-func (e *envelope) judgeCall() *ParseError {
+// validateCall checks a message that has a method.
+func (e *envelope) validateCall() *ParseError {
 	switch {
 	case e.raw[memberResult] != nil:
 		return e.invalid(e.at[memberResult], `both "method" and "result"; send a request or a response`)
 	case e.raw[memberError] != nil:
 		return e.invalid(e.at[memberError], `both "method" and "error"; send a request or a response`)
 	case TypeOf(e.raw[memberMethod]) != String:
-		return e.wrong(memberMethod, "send the method's name as a string")
+		return e.memberError(memberMethod, "send the method's name as a string")
 	case e.raw[memberParams] != nil && TypeOf(e.raw[memberParams]) != Object:
-		return e.wrong(memberParams, "send params as an object, or leave them out")
+		return e.memberError(memberParams, "send params as an object, or leave them out")
 	}
 	return nil
 }
@@ -67,8 +67,8 @@ func (e *envelope) isVersion2() bool {
 	return ok && s == "2.0"
 }
 
-// wrong returns the error of a member with an invalid value.
-func (e *envelope) wrong(m member, advice string) *ParseError {
+// memberError returns the error of a member with an invalid value.
+func (e *envelope) memberError(m member, advice string) *ParseError {
 	raw := e.raw[m]
 	return e.invalid(e.at[m], "the member %q is %s, of type %s; %s", memberNames[m], excerpt(raw), TypeOf(raw), advice)
 }

@@ -49,11 +49,11 @@ func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
 		}
 		switch string(key) {
 		case "elicitation":
-			c.ElicitForm, c.ElicitURL = has(value, "form"), has(value, "url")
+			c.ElicitForm, c.ElicitURL = hasMember(value, "form"), hasMember(value, "url")
 			c.ElicitForm = c.ElicitForm || !c.ElicitURL
 		case "sampling":
 			c.Sampling = true
-			c.SamplingTools, c.SamplingCtx = has(value, "tools"), has(value, "context")
+			c.SamplingTools, c.SamplingCtx = hasMember(value, "tools"), hasMember(value, "context")
 		case "roots":
 			c.Roots = true
 			v, _ := jsonrpc.Member(value, "listChanged")
@@ -64,8 +64,8 @@ func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
 	return c, err
 }
 
-// has reports whether an object has a member that is not null.
-func has(object json.RawMessage, name string) bool {
+// hasMember reports whether an object has a member that is not null.
+func hasMember(object json.RawMessage, name string) bool {
 	value, ok := jsonrpc.Member(object, name)
 	return ok && !isNull(value)
 }

@@ -22,7 +22,7 @@ func DecodeHeader(value string) (string, bool) {
 		inner, encoded = strings.CutSuffix(inner, sentinelSuffix)
 	}
 	if !encoded {
-		return value, visible(value)
+		return value, isVisible(value)
 	}
 	text, err := base64.StdEncoding.Strict().DecodeString(inner)
 	if err != nil || !utf8.Valid(text) || strings.ContainsAny(inner, "\r\n") {
@@ -34,14 +34,14 @@ func DecodeHeader(value string) (string, bool) {
 // EncodeHeader encodes a value for a header or gRPC metadata: unchanged if it is printable ASCII
 // without outer spaces and does not look like the sentinel, else in base64.
 func EncodeHeader(value string) string {
-	if strings.Trim(value, " \t") == value && !strings.HasPrefix(value, sentinelPrefix) && visible(value) {
+	if strings.Trim(value, " \t") == value && !strings.HasPrefix(value, sentinelPrefix) && isVisible(value) {
 		return value
 	}
 	return sentinelPrefix + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelSuffix
 }
 
-// visible reports whether a value has only visible ASCII and spaces.
-func visible(value string) bool {
+// isVisible reports whether a value has only visible ASCII and spaces.
+func isVisible(value string) bool {
 	for i := range len(value) {
 		if value[i] < 0x20 || value[i] > 0x7e {
 			return false
