@@ -168,7 +168,7 @@ func (c *conn) begin(in *mcp.Incoming, x *outgoing) verdict {
 	c.work.Go(func() {
 		defer c.done()
 		defer in.Memory.Release()
-		defer c.recovered()
+		defer c.recoverPanic()
 		defer x.settle()
 		c.h.server.Post(c.ctx, in, x)
 		x.resume(in)
@@ -186,8 +186,8 @@ func (c *conn) done() {
 	}
 }
 
-// recovered limits a panic to this connection.
-func (c *conn) recovered() {
+// recoverPanic limits a panic to this connection.
+func (c *conn) recoverPanic() {
 	if p := recover(); p != nil {
 		c.h.o.Logger.Error("an exchange over HTTP+SSE panicked", "panic", p, "stack", string(debug.Stack()))
 		c.cancel()

@@ -51,8 +51,8 @@ func (h *Handler) tokenOf(random string) string {
 	return random + "-" + h.o.Relay.Address()
 }
 
-// elsewhere returns the replica that a token names, if it is another one.
-func (h *Handler) elsewhere(token string) (replica string, ok bool) {
+// remoteReplica returns the replica that a token names, if it is another one.
+func (h *Handler) remoteReplica(token string) (replica string, ok bool) {
 	if h.o.Relay == nil || len(token) > maxToken {
 		return "", false
 	}

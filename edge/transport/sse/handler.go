@@ -125,7 +125,7 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request, set string) {
 	if !ok {
 		return
 	}
-	if replica, away := h.elsewhere(token); away {
+	if replica, away := h.remoteReplica(token); away {
 		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Set: set, Caller: principal, Address: h.guard.Address(r), Body: body}))
 		return
 	}
@@ -185,7 +185,7 @@ func (h *Handler) Drain(ctx context.Context) error {
 	h.drain.Do(func() { close(h.draining) })
 	err := h.open.wait(ctx)
 	if err != nil {
-		h.open.cut()
+		h.open.endAll()
 	}
 	return err
 }

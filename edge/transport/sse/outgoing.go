@@ -94,8 +94,8 @@ func (x *outgoing) Open() (mcp.Stream, error) {
 // resume resumes a stream that the era closed early, as it does with streams that a client could
 // resume. Here a client cannot, so the connection does.
 func (x *outgoing) resume(in *mcp.Incoming) {
-	for s := x.stream; s != nil && s.comeBack > 0 && sleep(x.c.ctx, s.comeBack); {
-		again := &reading{w: &x.c.writer}
+	for s := x.stream; s != nil && s.retry > 0 && sleep(x.c.ctx, s.retry); {
+		again := &streamOnly{w: &x.c.writer}
 		x.c.h.server.Listen(x.c.ctx, &mcp.Incoming{
 			Set: x.c.set, Principal: in.Principal, Session: in.Session, LastEventID: s.last,
 		}, again)
@@ -115,9 +115,9 @@ func (x *outgoing) resume(in *mcp.Incoming) {
 // id.
 type stream struct {
 	w *writer
-	// last is the last event's id. comeBack is set if the last event was a request to reconnect.
-	last     string
-	comeBack time.Duration
+	// last is the last event's id. retry is set if the last event was a request to reconnect.
+	last  string
+	retry time.Duration
 }
 
 var _ mcp.Stream = (*stream)(nil)
@@ -127,11 +127,11 @@ func (s *stream) Send(ev mcp.StreamEvent) error {
 	if ev.ID != "" {
 		s.last = ev.ID
 	}
-	s.comeBack = 0
+	s.retry = 0
 	if len(ev.Data) > 0 {
 		return s.w.message(ev.Data)
 	}
-	s.comeBack = ev.Retry
+	s.retry = ev.Retry
 	return s.w.state()
 }
 
@@ -149,7 +149,7 @@ func (c *conn) listen(session string) {
 	var ctx context.Context
 	ctx, c.unlisten = context.WithCancel(c.ctx)
 	c.work.Go(func() {
-		defer c.recovered()
+		defer c.recoverPanic()
 		c.attach(ctx, session)
 	})
 }
@@ -158,7 +158,7 @@ func (c *conn) listen(session string) {
 // more, it closes the connection.
 func (c *conn) attach(ctx context.Context, session string) {
 	for ctx.Err() == nil {
-		out := &reading{w: &c.writer}
+		out := &streamOnly{w: &c.writer}
 		c.h.server.Listen(ctx, &mcp.Incoming{Set: c.set, Principal: c.principal, Token: c.bearer, Session: session}, out)
 		if out.kind == mcp.KindSessionNotFound && ctx.Err() == nil {
 			c.cancel()
@@ -180,15 +180,15 @@ func (u *detached) Accept()                   {}
 func (u *detached) Respond(r mcp.Response)    { u.kind = r.Kind }
 func (u *detached) Open() (mcp.Stream, error) { return nil, errEnded }
 
-// reading is the response side of a stream without a waiting POST.
-type reading struct {
+// streamOnly is the response side of a stream without a waiting POST.
+type streamOnly struct {
 	detached
 	w      *writer
 	stream *stream // nil if refused
 }
 
 // Open implements mcp.Outgoing.
-func (r *reading) Open() (mcp.Stream, error) {
+func (r *streamOnly) Open() (mcp.Stream, error) {
 	r.stream = &stream{w: r.w}
 	return r.stream, r.w.state()
 }

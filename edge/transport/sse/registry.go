@@ -82,8 +82,8 @@ func (g *registry) shut() {
 	g.mu.Unlock()
 }
 
-// cut ends every connection.
-func (g *registry) cut() {
+// endAll ends every connection.
+func (g *registry) endAll() {
 	g.byToken.Range(func(_, c any) bool {
 		c.(*conn).cancel()
 		return true

@@ -11,9 +11,9 @@ import (
 // pipe holds 64 KiB by default, and at most 1 MiB.
 const aheadBytes = 1 << 20
 
-// ahead reads a stream ahead in its own goroutine, until it ends or stop is called. Read is for one
+// aheadReader reads a stream ahead in its own goroutine, until it ends or stop is called. Read is for one
 // goroutine.
-type ahead struct {
+type aheadReader struct {
 	// ended is closed when the stream has ended, though not all of it was taken yet.
 	ended chan struct{}
 
@@ -24,14 +24,14 @@ type ahead struct {
 	stopped bool
 }
 
-func readAhead(in io.Reader) *ahead {
-	a := &ahead{ended: make(chan struct{})}
+func readAhead(in io.Reader) *aheadReader {
+	a := &aheadReader{ended: make(chan struct{})}
 	a.changed = sync.NewCond(&a.mu)
 	go a.run(in)
 	return a
 }
 
-func (a *ahead) run(in io.Reader) {
+func (a *aheadReader) run(in io.Reader) {
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := in.Read(piece)
@@ -54,7 +54,7 @@ func (a *ahead) run(in io.Reader) {
 }
 
 // Read implements io.Reader.
-func (a *ahead) Read(p []byte) (int, error) {
+func (a *aheadReader) Read(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.held.Len() == 0 && a.err == nil {
@@ -72,14 +72,14 @@ func (a *ahead) Read(p []byte) (int, error) {
 }
 
 // stop ends the reading with the next piece.
-func (a *ahead) stop() {
+func (a *aheadReader) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stopped = true
 	a.changed.Broadcast()
 }
 
-// watchEnd closes c.stuck when the stream has ended and the client then takes no message for the
+// watchEnd closes c.unread when the stream has ended and the client then takes no message for the
 // grace period.
 func (c *conn) watchEnd(ended, served <-chan struct{}) {
 	select {
@@ -97,7 +97,7 @@ func (c *conn) watchEnd(ended, served <-chan struct{}) {
 		}
 		now := c.sent.Load()
 		if now == before {
-			close(c.stuck)
+			close(c.unread)
 			return
 		}
 		before = now

@@ -41,10 +41,10 @@ type conn struct {
 	why    error
 	closed atomic.Bool
 
-	// stuck is closed when in has ended and the client reads no messages, so that the waiting
+	// unread is closed when in has ended and the client reads no messages, so that the waiting
 	// messages are never served; sent counts the messages that it took.
-	stuck chan struct{}
-	sent  atomic.Int64
+	unread chan struct{}
+	sent   atomic.Int64
 
 	// session is the newest session; empty before the handshake. unlisten ends its standalone
 	// stream. It is nil until the message after the handshake, because nothing may be sent in
@@ -98,7 +98,7 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	case c.slots <- struct{}{}:
 	case <-c.broken:
 		return
-	case <-c.stuck:
+	case <-c.unread:
 		return
 	case <-stop:
 		return
@@ -111,14 +111,14 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 		defer memory.Release()
 		defer x.release()
 		defer x.admit()
-		defer c.rescue(x, line)
+		defer c.endPanicked(x, line)
 		c.server.Post(c.ctx, in, x)
 	})
 	select {
 	case <-x.admitted:
 	case <-c.broken:
 		return
-	case <-c.stuck:
+	case <-c.unread:
 		return
 	case <-stop:
 		return
@@ -131,8 +131,8 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	}
 }
 
-// rescue ends an exchange that panicked; the others continue.
-func (c *conn) rescue(x *outgoing, line []byte) {
+// endPanicked ends an exchange that panicked; the others continue.
+func (c *conn) endPanicked(x *outgoing, line []byte) {
 	p := recover()
 	if p == nil {
 		return

@@ -25,7 +25,7 @@ type Server interface {
 // closes them if they are closers, which ends blocked reads and writes. One that stays blocked is
 // abandoned, so that a client that does not read cannot keep the process alive.
 func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
-	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{}), stuck: make(chan struct{})}
+	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{}), unread: make(chan struct{})}
 	c.slots = make(chan struct{}, c.opts.MaxInFlight)
 	c.ctx, c.kill = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.kill()
@@ -75,7 +75,7 @@ func (c *conn) run(ctx context.Context, lines <-chan line) error {
 			return nil
 		case <-c.broken:
 			return c.why
-		case <-c.stuck:
+		case <-c.unread:
 			return nil
 		case l := <-lines:
 			switch {

@@ -100,17 +100,17 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer x.memory.Release()
 		x.listener = l
-		ctx, end := h.whileGood(ctx, in)
+		ctx, end := h.whileValid(ctx, in)
 		defer end()
 		h.server.Listen(ctx, in, x)
 		x.end()
 	})
 }
 
-// whileGood returns a context that also ends when the credentials of a request for a stream are
+// whileValid returns a context that also ends when the credentials of a request for a stream are
 // found to be invalid, or to give other rights, until end is called. The stream of a call, which a
 // client resumes, ends with its call instead.
-func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
+func (h *Handler) whileValid(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
 	if in.LastEventID != "" {
 		return ctx, func() {}
 	}

@@ -70,7 +70,7 @@ func (x *outgoing) respondAsStream(r mcp.Response) {
 // Accept implements mcp.Outgoing.
 func (x *outgoing) Accept() {
 	if x.accepted == http.StatusAccepted {
-		x.w.Header()["Content-Length"] = nothing
+		x.w.Header()["Content-Length"] = zeroLength
 	}
 	x.guard.Deadline(x.w)
 	x.w.WriteHeader(x.accepted)
@@ -109,7 +109,7 @@ func (x *outgoing) end() {
 
 var (
 	jsonHeader = []string{web.TypeJSON}
-	nothing    = []string{"0"}
+	zeroLength = []string{"0"}
 )
 
 // stream is an open Server-Sent Events response.

@@ -17,14 +17,14 @@ func AcceptedBy(h http.Header) Accepted {
 	if len(values) == 0 || len(values) == 1 && strings.TrimSpace(values[0]) == "" {
 		return Accepted{JSON: true, Events: true}
 	}
-	if len(values) == 1 && values[0] == usual {
+	if len(values) == 1 && values[0] == usualAccept {
 		return Accepted{JSON: true, Events: true}
 	}
 	return Accepted{JSON: accepts(values, TypeJSON), Events: accepts(values, TypeEvents)}
 }
 
-// usual is the value that the specification requires of clients.
-const usual = TypeJSON + ", " + TypeEvents
+// usualAccept is the value that the specification requires of clients.
+const usualAccept = TypeJSON + ", " + TypeEvents
 
 // Accepts returns which of the types a client accepts. false means that the request was answered
 // with 406.

@@ -136,18 +136,18 @@ type detached struct {
 // the end of the response might be lost.
 const linger = time.Second
 
-// chunk is the head of a chunk, with room for its size (RFC 9112, section 7.1).
-const chunk = "00000000\r\n"
+// chunkHead is the head of a chunk, with room for its size (RFC 9112, section 7.1).
+const chunkHead = "00000000\r\n"
 
-func (s *detached) begin(b []byte) []byte { return append(b, chunk...) }
+func (s *detached) begin(b []byte) []byte { return append(b, chunkHead...) }
 
-func (s *detached) write(b []byte) error { return s.send(sized(b)) }
+func (s *detached) write(b []byte) error { return s.send(completeChunk(b)) }
 
 func (s *detached) end(b []byte) {
 	s.stopWatch()
 	s.ended = true
 	if b != nil {
-		b = sized(b)
+		b = completeChunk(b)
 	}
 	half, ok := s.conn.(interface{ CloseWrite() error })
 	if s.broken || s.send(append(b, "0\r\n\r\n"...)) != nil || !ok || half.CloseWrite() != nil {
@@ -161,13 +161,13 @@ func (s *detached) end(b []byte) {
 	}()
 }
 
-// sized completes a chunk. It returns nil for an empty one, which would end the response.
-func sized(b []byte) []byte {
+// completeChunk completes a chunk. It returns nil for an empty one, which would end the response.
+func completeChunk(b []byte) []byte {
 	const digits = "0123456789abcdef"
-	if len(b) == len(chunk) {
+	if len(b) == len(chunkHead) {
 		return nil
 	}
-	for i, n := 7, len(b)-len(chunk); n > 0; i, n = i-1, n>>4 {
+	for i, n := 7, len(b)-len(chunkHead); n > 0; i, n = i-1, n>>4 {
 		b[i] = digits[n&15]
 	}
 	return append(b, "\r\n"...)
@@ -209,7 +209,7 @@ func (s *detached) watch(gone context.CancelFunc) {
 
 func (s *detached) stopWatch() {
 	if s.watched != nil {
-		_ = s.conn.SetReadDeadline(past)
+		_ = s.conn.SetReadDeadline(pastDeadline)
 		<-s.watched
 		s.watched = nil
 	}
@@ -225,8 +225,8 @@ func (s *detached) gone() error {
 	}
 }
 
-// past is a deadline that interrupts reads.
-var past = time.Unix(1, 0)
+// pastDeadline is a deadline that interrupts reads.
+var pastDeadline = time.Unix(1, 0)
 
 func isTimeout(err error) bool {
 	late := net.Error(nil)

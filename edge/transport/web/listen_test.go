@@ -329,7 +329,7 @@ func TestListenWithoutHijack(t *testing.T) {
 func TestChunksAreSized(t *testing.T) {
 	for _, n := range []int{1, 15, 16, 255, 256, 4096, 65535, 65536, 1 << 20} {
 		want := bytes.Repeat([]byte("x"), n)
-		wire := append(sized(append([]byte(chunk), want...)), "0\r\n\r\n"...)
+		wire := append(completeChunk(append([]byte(chunkHead), want...)), "0\r\n\r\n"...)
 		got, err := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(wire)))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes became %d: %v", n, len(got), err)

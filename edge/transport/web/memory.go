@@ -36,8 +36,8 @@ func (g *Guard) Overloaded(w http.ResponseWriter, err error) {
 	g.Refuse(w, http.StatusServiceUnavailable, err.Error())
 }
 
-// atOnce is the memory that is allocated for an announced length before its bytes have arrived.
-const atOnce = 64 << 10
+// initialAlloc is the memory that is allocated for an announced length before its bytes have arrived.
+const initialAlloc = 64 << 10
 
 // read reads a body of n bytes, or to its end if n is negative. It allocates at most about twice
 // the bytes that have arrived. It charges memory beyond a small body to mem first; a *budget.Full
@@ -47,7 +47,7 @@ func read(r io.Reader, n int64, mem *budget.Reservation) ([]byte, error) {
 	if n < 0 {
 		most = math.MaxInt64
 	}
-	room := min(most, atOnce)
+	room := min(most, initialAlloc)
 	if n < 0 {
 		room = smallBody
 	}

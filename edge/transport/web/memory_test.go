@@ -18,7 +18,7 @@ import (
 // An announced length is worth memory only as its bytes arrive; what arrives is read whole, and charged as it is read.
 func TestBodyGrowsAsItArrives(t *testing.T) {
 	b := budget.New(1 << 30)
-	for _, size := range []int{0, 1, smallBody, smallBody + 1, atOnce, atOnce + 1, 3*atOnce + 7, 1 << 20} {
+	for _, size := range []int{0, 1, smallBody, smallBody + 1, initialAlloc, initialAlloc + 1, 3*initialAlloc + 7, 1 << 20} {
 		whole := bytes.Repeat([]byte("x"), size)
 		for _, n := range []int64{int64(size), -1} {
 			mem := b.Named("reader").Begin()
@@ -38,8 +38,8 @@ func TestBodyGrowsAsItArrives(t *testing.T) {
 	}
 	mem := b.Named("reader").Begin()
 	got, err := read(strings.NewReader("x"), 4<<20, &mem)
-	if err != io.ErrUnexpectedEOF || cap(got) > atOnce {
-		t.Errorf("1 byte of 4 MiB takes %d bytes, %v; want at most %d and an unexpected end", cap(got), err, atOnce)
+	if err != io.ErrUnexpectedEOF || cap(got) > initialAlloc {
+		t.Errorf("1 byte of 4 MiB takes %d bytes, %v; want at most %d and an unexpected end", cap(got), err, initialAlloc)
 	}
 	mem.Release()
 	if used, holders := b.Used(); used != 0 || holders != 0 {

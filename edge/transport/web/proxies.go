@@ -31,7 +31,7 @@ func (p Proxies) Address(r *http.Request) netip.Addr {
 	if !p.Trusts(address) {
 		return address
 	}
-	return p.behind(address, r.Header)
+	return p.forwardedClient(address, r.Header)
 }
 
 const (
@@ -39,28 +39,28 @@ const (
 	headerForwarded    = "Forwarded"
 )
 
-// behind returns the client address that a proxy names in X-Forwarded-For or Forwarded. A proxy
+// forwardedClient returns the client address that a proxy names in X-Forwarded-For or Forwarded. A proxy
 // appends to one of the headers and passes the other one on as its client sent it: if they differ,
 // neither is believed, and the result is the proxy's own address.
-func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
+func (p Proxies) forwardedClient(proxy netip.Addr, h http.Header) netip.Addr {
 	list, elements := h[headerForwardedFor], h[headerForwarded]
 	switch {
 	case len(elements) == 0:
-		return p.nearest(proxy, list, parseNode)
+		return p.nearestUntrusted(proxy, list, parseNode)
 	case len(list) == 0:
-		return p.nearest(proxy, elements, forwardedFor)
+		return p.nearestUntrusted(proxy, elements, forwardedFor)
 	}
-	one, other := p.nearest(proxy, list, parseNode), p.nearest(proxy, elements, forwardedFor)
+	one, other := p.nearestUntrusted(proxy, list, parseNode), p.nearestUntrusted(proxy, elements, forwardedFor)
 	if one != other {
 		return proxy
 	}
 	return one
 }
 
-// nearest returns the last address of a list that is not a trusted proxy's. Each proxy appends the
+// nearestUntrusted returns the last address of a list that is not a trusted proxy's. Each proxy appends the
 // address of its caller, so earlier entries may be forged. If an entry cannot be parsed, the result
 // is the address of the proxy that appended it.
-func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (netip.Addr, bool)) netip.Addr {
+func (p Proxies) nearestUntrusted(proxy netip.Addr, lines []string, parse func(string) (netip.Addr, bool)) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; {
 			var entry string
