@@ -316,7 +316,7 @@ func TestPermit(t *testing.T) {
 		if used, _ := b.Used(); err != nil || used != limit*9/20 {
 			t.Errorf("%d bytes, %v; want half of nine tenths", used, err)
 		}
-		time.Sleep(2 * lapse)
+		time.Sleep(2 * permitTimeout)
 		if used, _ := b.Used(); used != 0 {
 			t.Errorf("%d bytes are held by a permit that was not used", used)
 		}

@@ -88,8 +88,8 @@ func (h *Holder) retire() bool { return h.used.CompareAndSwap(0, removed) || h.r
 
 func (h *Holder) retired() bool { return h.used.Load() < 0 }
 
-// live returns the holder, or its successor if the table has removed it.
-func (h *Holder) live() *Holder {
+// current returns the holder, or its successor if the table has removed it.
+func (h *Holder) current() *Holder {
 	if h.retired() {
 		return h.b.table.holder(h.b, h.key)
 	}
@@ -99,7 +99,7 @@ func (h *Holder) live() *Holder {
 // take admits n more bytes. It returns the charged holder, or nil without room.
 func (h *Holder) take(n int64, force bool) *Holder {
 	for {
-		h = h.live()
+		h = h.current()
 		own := h.used.Add(n)
 		if own < 0 { // removed from the table meanwhile
 			h.used.Add(-n)
@@ -147,11 +147,11 @@ func (h *Holder) force(n int64, first bool) {
 // give counts n fewer bytes, starting with those in over.
 func (h *Holder) give(n int64) {
 	left := h.used.Add(-n)
-	h.b.give(n-h.giveOver(n), left == 0)
+	h.b.give(n-h.releaseOver(n), left == 0)
 }
 
-// giveOver removes at most n bytes from over, and returns their number.
-func (h *Holder) giveOver(n int64) int64 {
+// releaseOver removes at most n bytes from over, and returns their number.
+func (h *Holder) releaseOver(n int64) int64 {
 	for {
 		over := h.over.Load()
 		if over <= 0 {
@@ -165,9 +165,9 @@ func (h *Holder) giveOver(n int64) int64 {
 	}
 }
 
-// ask admits n more bytes, if necessary after freeing memory that the holder can do without. It
+// admit admits n more bytes, if necessary after freeing memory that the holder can do without. It
 // returns the charged holder, or nil without room.
-func (h *Holder) ask(n int64) *Holder {
+func (h *Holder) admit(n int64) *Holder {
 	charged := h.take(n, false)
 	for i := 0; charged == nil && i < len(h.b.reclaim); i++ {
 		if h.b.reclaim[i](h) {

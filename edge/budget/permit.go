@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// lapse bounds the time that a permit holds its bytes, because its owner may wait for a message
+// permitTimeout bounds the time that a permit holds its bytes, because its owner may wait for a message
 // that was not sent yet, which must not block others. It exceeds the transfer time of the largest
 // message at 100 Mbit/s.
-const lapse = 2 * time.Second
+const permitTimeout = 2 * time.Second
 
 // Permit is the right to receive a message whose size is known only once it is in memory.
 type Permit struct {
@@ -34,7 +34,7 @@ func (h *Holder) Permit(ctx context.Context, why Purpose, n int64, measured bool
 		return p, nil
 	}
 	n = min(n, h.b.busy/2)
-	take := h.ask // the first attempt may free what the holder can do without
+	take := h.admit // the first attempt may free what the holder can do without
 	try := func() bool {
 		charged := take(n)
 		take = func(n int64) *Holder { return h.take(n, false) }
@@ -48,7 +48,7 @@ func (h *Holder) Permit(ctx context.Context, why Purpose, n int64, measured bool
 	if !try() && !h.b.await(ctx, try) {
 		return nil, h.refuse(why, n)
 	}
-	p.t = time.AfterFunc(lapse, p.end)
+	p.t = time.AfterFunc(permitTimeout, p.end)
 	return p, nil
 }
 

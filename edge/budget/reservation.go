@@ -50,7 +50,7 @@ func (r *Reservation) Try(p Purpose, n int64) bool {
 	if r == nil || r.h == nil || n <= 0 {
 		return true
 	}
-	charged := r.h.ask(n)
+	charged := r.h.admit(n)
 	if charged != nil {
 		r.charged(charged, p, n)
 	}
@@ -72,7 +72,7 @@ func (r *Reservation) Offer(p Purpose, n int64) {
 	if r == nil || r.h == nil || n <= 0 {
 		return
 	}
-	charged := r.h.ask(n)
+	charged := r.h.admit(n)
 	if charged == nil {
 		r.offered, r.offer = p, n
 		charged = r.h.take(n, true)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// leasePart is the divisor for the size of a lease: a twentieth of the burst.
-	leasePart = 20
+	// leaseDivisor is the divisor for the size of a lease: a twentieth of the burst.
+	leaseDivisor = 20
 	// takeTimeout bounds the wait of a call for the store.
 	takeTimeout = 250 * time.Millisecond
 	// askAgain bounds the time for which a refusal by the store is cached, because another replica
@@ -17,7 +17,7 @@ const (
 )
 
 // size is the number of calls of a budget that are leased at a time.
-func (b Budget) size() int { return max(1, b.Burst/leasePart) }
+func (b Budget) size() int { return max(1, b.Burst/leaseDivisor) }
 
 // lease holds the calls that this replica has leased from the budget of one key.
 type lease struct {

@@ -114,7 +114,7 @@ func (x *Limiter) Spend(ctx context.Context, c *Call) error {
 		if err != nil {
 			for j := range i {
 				if before := &rules[j]; before.about(c) {
-					x.unspend(before.key(c), before.Budget)
+					x.refund(before.key(c), before.Budget)
 				}
 			}
 			return err
@@ -167,8 +167,8 @@ func (x *Limiter) giveBack(ctx context.Context, l *lease, n int) {
 	_ = x.store.Return(ctx, l.key, l.budget, n)
 }
 
-// unspend returns one call that was charged and not made.
-func (x *Limiter) unspend(key string, b Budget) {
+// refund returns one call that was charged and not made.
+func (x *Limiter) refund(key string, b Budget) {
 	switch {
 	case x.store == nil:
 		_ = x.local.Return(context.Background(), key, b, 1)
@@ -222,9 +222,9 @@ func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
 // returned within a second.
 const sweepEvery = 500 * time.Millisecond
 
-// settled is the time after a failure of the store for which a lower number of replicas is ignored:
+// settleTime is the time after a failure of the store for which a lower number of replicas is ignored:
 // the others may not have reached the store again.
-const settled = 5 * time.Second
+const settleTime = 5 * time.Second
 
 // Run returns unused calls to the store and counts the replicas until ctx ends. Then it returns all
 // calls. Without a Store it returns at once.
@@ -238,7 +238,7 @@ func (x *Limiter) Run(ctx context.Context) {
 	for {
 		switch n, err := x.sharing(ctx); {
 		case err != nil:
-			fewer = time.Now().Add(settled)
+			fewer = time.Now().Add(settleTime)
 		case int64(n) >= x.replicas.Load() || !time.Now().Before(fewer):
 			x.replicas.Store(int64(n))
 		}

@@ -264,7 +264,7 @@ func TestAStoreThatComesAndGoesGivesNoLargerShare(t *testing.T) {
 		time.Sleep(2 * sweepEvery)
 		share("after one replica alone has found the store", 10)
 		s.away.Store(false)
-		time.Sleep(settled + 2*sweepEvery)
+		time.Sleep(settleTime + 2*sweepEvery)
 		share("after the others were not seen for long enough", 30)
 	})
 }

@@ -30,7 +30,7 @@ func (m *Memory) Take(_ context.Context, key string, b Budget, want int) (grante
 	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key = m.kept(key, now)
+	key = m.boundedKey(key, now)
 	granted, m.full[key], wait = b.spend(now, m.full[key], want)
 	return granted, wait, nil
 }
@@ -40,7 +40,7 @@ func (m *Memory) Return(_ context.Context, key string, b Budget, n int) error {
 	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key = m.kept(key, now)
+	key = m.boundedKey(key, now)
 	m.full[key] = b.restore(now, m.full[key], n)
 	return nil
 }
@@ -48,8 +48,8 @@ func (m *Memory) Return(_ context.Context, key string, b Budget, n int) error {
 // Sharing implements Store.
 func (m *Memory) Sharing(context.Context) (int, error) { return 1, nil }
 
-// kept returns key, or overflow if key is new and the bound is reached.
-func (m *Memory) kept(key string, now time.Time) string {
+// boundedKey returns key, or overflow if key is new and the bound is reached.
+func (m *Memory) boundedKey(key string, now time.Time) string {
 	if m.full == nil {
 		m.full = map[string]time.Time{}
 	}

@@ -64,8 +64,8 @@ type Budget struct {
 	Burst int
 }
 
-// longest bounds the period of a rate, and the time in which an exhausted budget is full again.
-const longest = 366 * 24 * time.Hour
+// maxPeriod bounds the period of a rate, and the time in which an exhausted budget is full again.
+const maxPeriod = 366 * 24 * time.Hour
 
 // ParseRate parses a rate, calls in a period, such as 600/1m, 10/s or 1000/24h. A rate is at most
 // 1,000,000 calls a second.
@@ -82,8 +82,8 @@ func ParseRate(text string) (calls int, period time.Duration, _ error) {
 	if period, err = time.ParseDuration(unit); err != nil || period <= 0 {
 		return 0, 0, wrong
 	}
-	if period/time.Duration(calls) < time.Microsecond || period > longest {
-		return 0, 0, fmt.Errorf("%q: a rate is at most 1000000/1s, and its period at most %s", text, longest)
+	if period/time.Duration(calls) < time.Microsecond || period > maxPeriod {
+		return 0, 0, fmt.Errorf("%q: a rate is at most 1000000/1s, and its period at most %s", text, maxPeriod)
 	}
 	return calls, period, nil
 }
@@ -111,10 +111,10 @@ func (r *Rule) Validate() error {
 		}
 	}
 	switch b := r.Budget; {
-	case b.Interval < time.Microsecond || b.Interval > longest:
-		return fmt.Errorf("rate: %s between two calls: give 1µs to %s", b.Interval, longest)
-	case b.Burst < 1 || time.Duration(b.Burst) > longest/b.Interval:
-		return fmt.Errorf("burst: %d: give 1 to %d, the most calls at once that this rate regains within %s", b.Burst, longest/b.Interval, longest)
+	case b.Interval < time.Microsecond || b.Interval > maxPeriod:
+		return fmt.Errorf("rate: %s between two calls: give 1µs to %s", b.Interval, maxPeriod)
+	case b.Burst < 1 || time.Duration(b.Burst) > maxPeriod/b.Interval:
+		return fmt.Errorf("burst: %d: give 1 to %d, the most calls at once that this rate regains within %s", b.Burst, maxPeriod/b.Interval, maxPeriod)
 	}
 	return nil
 }

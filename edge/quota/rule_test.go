@@ -46,7 +46,7 @@ func TestRulesAreValidated(t *testing.T) {
 		}
 	}
 	large := good
-	large.Budget.Burst = int(longest/time.Second) + 1
+	large.Budget.Burst = int(maxPeriod/time.Second) + 1
 	if err := large.Validate(); err == nil {
 		t.Error("a budget that takes more than a year to be whole again is valid")
 	}

@@ -92,7 +92,7 @@ func (f *Follower[T]) Run(ctx context.Context) {
 				continue
 			}
 		}
-		if err != nil && !gone(err) && ctx.Err() == nil {
+		if err != nil && !isGone(err) && ctx.Err() == nil {
 			f.o.Failed(err)
 		}
 		failures++
@@ -210,7 +210,7 @@ func (f *Follower[T]) watch(ctx context.Context, from string) (version string, p
 	query.Set("timeoutSeconds", strconv.Itoa(int(lasts.Seconds())))
 	resp, err := f.client.get(ctx, f.access("watch"), f.resource.path(f.o.Namespace), query)
 	if err != nil {
-		return orList(from, err), false, err
+		return resumeVersion(from, err), false, err
 	}
 	defer resp.Body.Close()
 	body := &bounded{from: resp.Body, what: fmt.Sprintf("an event of %s in namespace %s", f.resource.Name, f.o.Namespace), bound: maxEvent}
@@ -228,15 +228,15 @@ func (f *Follower[T]) watch(ctx context.Context, from string) (version string, p
 		}
 		at, err := f.apply(e)
 		if err != nil {
-			return orList(from, err), progress, err
+			return resumeVersion(from, err), progress, err
 		}
 		from = at
 	}
 }
 
-// orList returns the version to continue from after an error: version, or empty to list again if
+// resumeVersion returns the version to continue from after an error: version, or empty to list again if
 // the API server has refused it.
-func orList(version string, err error) string {
+func resumeVersion(version string, err error) string {
 	if _, refused := errors.AsType[*StatusError](err); refused {
 		return ""
 	}

@@ -55,8 +55,8 @@ func (s status) of(what access) error {
 	return &StatusError{Code: s.Code, text: text}
 }
 
-// gone reports whether an error means that a version of the list is too old to continue from.
-func gone(err error) bool {
+// isGone reports whether an error means that a version of the list is too old to continue from.
+func isGone(err error) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && e.Code == http.StatusGone
 }
