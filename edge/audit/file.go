@@ -99,11 +99,11 @@ func (f *File) open() error {
 		return errors.Join(err, file.Close())
 	}
 	f.file, f.info, f.lines = file, info, lines{}
-	return f.mend()
+	return f.endLastLine()
 }
 
-// mend ends an incomplete last line, which remains if its writer was killed or the disk was full.
-func (f *File) mend() error {
+// endLastLine ends an incomplete last line, which remains if its writer was killed or the disk was full.
+func (f *File) endLastLine() error {
 	if f.info.Size() == 0 {
 		return nil
 	}
@@ -175,8 +175,8 @@ type lines struct {
 	begun int
 }
 
-// mostKept bounds the buffer retained between writes, in bytes.
-const mostKept = 1 << 20
+// maxBuffer bounds the buffer retained between writes, in bytes.
+const maxBuffer = 1 << 20
 
 func (l *lines) write(out io.Writer, records []Record, replica string) (taken int, err error) {
 	l.buffer, l.ends = l.buffer[:0], l.ends[:0]
@@ -197,7 +197,7 @@ func (l *lines) write(out io.Writer, records []Record, replica string) (taken in
 		taken++
 		l.begun = n - end
 	}
-	if cap(l.buffer) > mostKept {
+	if cap(l.buffer) > maxBuffer {
 		l.buffer = nil
 	}
 	return taken, err

@@ -11,25 +11,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// access writes one line per finished request.
-type access struct {
+// accessLog writes one line per finished request.
+type accessLog struct {
 	log slog.Handler // nil discards lines
 }
 
 // newAccess makes one that writes to a logger, which may be nil. Lines to a Handler of this package
 // are batched.
-func newAccess(log *slog.Logger) *access {
+func newAccess(log *slog.Logger) *accessLog {
 	if log == nil {
-		return &access{}
+		return &accessLog{}
 	}
 	h := log.Handler()
 	if ours, ok := h.(*Handler); ok {
 		h = ours.batched()
 	}
-	return &access{log: h}
+	return &accessLog{log: h}
 }
 
-func (a *access) flush() {
+func (a *accessLog) flush() {
 	if h, ok := a.log.(*Handler); ok {
 		h.Flush()
 	}
@@ -37,7 +37,7 @@ func (a *access) flush() {
 
 // line logs how an operation ended: at info for a request, at debug for a notification, and at warn
 // for a fault, with its cause. It logs names, never content.
-func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duration) {
+func (a *accessLog) line(t *Telemetry, op *Operation, o *Outcome, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case o.Kind.Fault():
@@ -88,7 +88,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 }
 
 // task logs how a task ended: at info, and at warn for a fault, with its cause.
-func (a *access) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) {
+func (a *accessLog) task(t *Telemetry, d *Audited, o *Outcome, took time.Duration) {
 	level := slog.LevelInfo
 	if o.Kind.Fault() {
 		level = slog.LevelWarn
@@ -146,7 +146,7 @@ func targetOf(p *mcp.Params) (name string) {
 
 // reason returns which rule, scope, quota or bound refused a request, as in the client's error if
 // that names it; empty means that none did.
-func (a *access) reason(o *Outcome) string {
+func (a *accessLog) reason(o *Outcome) string {
 	if o.Reason != "" {
 		return a.cut(o.Reason)
 	}
@@ -157,7 +157,7 @@ func (a *access) reason(o *Outcome) string {
 }
 
 // cause returns the text of the cause, bounded; empty means none.
-func (a *access) cause(o *Outcome) string {
+func (a *accessLog) cause(o *Outcome) string {
 	if o.Cause == nil {
 		return ""
 	}
@@ -165,10 +165,10 @@ func (a *access) cause(o *Outcome) string {
 }
 
 // cut bounds the text of a cause. It replaces secrets first: a half of one would not be found.
-func (a *access) cut(text string) string { return cutRedacted(text, maxCause, a.redaction()) }
+func (a *accessLog) cut(text string) string { return cutRedacted(text, maxCause, a.redaction()) }
 
 // name bounds a name that a client sent. It replaces secrets first.
-func (a *access) name(text string) string {
+func (a *accessLog) name(text string) string {
 	if by := a.redaction().now(); by != nil && len(text) > maxAsked {
 		text = by(text)
 	}
@@ -176,7 +176,7 @@ func (a *access) name(text string) string {
 }
 
 // redaction returns that of the lines, which may be nil.
-func (a *access) redaction() Redaction {
+func (a *accessLog) redaction() Redaction {
 	switch h := a.log.(type) {
 	case *Handler:
 		return h.redaction

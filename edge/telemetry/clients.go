@@ -108,7 +108,7 @@ func (c *clients) each(fn func(name string, ok, failed int64)) {
 		}
 	}
 	if ok, failed := c.rest.ok.Load(), c.rest.failed.Load(); ok+failed > 0 {
-		fn(other, ok, failed)
+		fn(otherName, ok, failed)
 	}
 }
 

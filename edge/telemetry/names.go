@@ -115,5 +115,5 @@ const (
 	ReasonResumed Reason = "resumed"
 )
 
-// other stands for names that are not known to be valid.
-const other = "_OTHER"
+// otherName stands for names that are not known to be valid.
+const otherName = "_OTHER"

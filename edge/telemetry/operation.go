@@ -164,7 +164,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 		op.via = r.Params.Via()
 	}
 	if r.Backend != "" {
-		op.know(r.Params, r.Backend)
+		op.setTarget(r.Params, r.Backend)
 	}
 	op.client = t.clients.named(r.Client, &r.Principal)
 	if t.tracer != nil {
@@ -201,14 +201,14 @@ func (op *Operation) Found(method mcp.Method, params *mcp.Params, backend string
 		op.audited.name(params)
 	}
 	if known && op.target == "" {
-		op.know(params, backend)
+		op.setTarget(params, backend)
 	}
 	if op.span == nil {
 		return
 	}
 	op.span.SetAttributes(AttrBackend.String(backend))
 	if op.target != "" {
-		op.named()
+		op.nameSpan()
 		op.span.SetAttributes(series{method: op.series.method, target: op.target}.about()...)
 	}
 }
@@ -229,8 +229,8 @@ func (op *Operation) unwrapped(method mcp.Method, params *mcp.Params) {
 	}
 }
 
-// know makes the tool or prompt that params name part of spans and metrics.
-func (op *Operation) know(params *mcp.Params, backend string) {
+// setTarget makes the tool or prompt that params name part of spans and metrics.
+func (op *Operation) setTarget(params *mcp.Params, backend string) {
 	switch op.series.method {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
 		if params != nil {

@@ -91,5 +91,5 @@ func knownMethod(m mcp.Method) mcp.Method {
 	if methods[m] {
 		return m
 	}
-	return other
+	return otherName
 }

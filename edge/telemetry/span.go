@@ -51,12 +51,12 @@ func link(span trace.Span, to trace.SpanContext, why Reason) {
 	}
 }
 
-// named names the span after the tool or prompt in the request.
-func (op *Operation) named() { op.span.SetName(string(op.series.method) + " " + op.target) }
+// nameSpan names the span after the tool or prompt in the request.
+func (op *Operation) nameSpan() { op.span.SetName(string(op.series.method) + " " + op.target) }
 
 func (op *Operation) attributes(r *Request) []attribute.KeyValue {
 	if op.target != "" {
-		op.named()
+		op.nameSpan()
 	}
 	about := op.series
 	about.target = op.target

@@ -26,7 +26,7 @@ func TestTargetsAreBounded(t *testing.T) {
 		names[all.bounded(target{"many", mcp.MethodToolsCall, fmt.Sprint("t", i)})] = true
 	}
 	if len(names) != maxTargets+1 || !names[otherTarget] {
-		t.Errorf("%d names, want %d and %s", len(names), maxTargets, other)
+		t.Errorf("%d names, want %d and %s", len(names), maxTargets, otherName)
 	}
 	for _, one := range []target{{"few", mcp.MethodToolsCall, "t"}, {"many", mcp.MethodPromptsGet, "p"}} {
 		for range 2 {

@@ -66,7 +66,7 @@ type Telemetry struct {
 	metrics  meterProvider            // nil: disabled
 	meter    metric.Meter
 	gatherer *prometheus.Registry
-	access   *access
+	access   *accessLog
 	clients  clients
 	targets  targets
 	server   durations[series]
