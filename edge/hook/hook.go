@@ -88,7 +88,7 @@ func (h *Hook) Start() { h.conn.Start() }
 func (h *Hook) Close() { h.conn.Close() }
 
 // Limit returns the maximum size of the response to a message of n bytes. It is at most most.
-func Limit(n, most int) int { return min(2*n+spare, most) }
+func Limit(n, most int) int { return min(2*n+responseMargin, most) }
 
 // CheckRequest consults the hook about a request or, if req has Answers, about the answers of a
 // client. most bounds the response, in bytes. accept is called at most once, and returns an error
@@ -98,7 +98,7 @@ func (h *Hook) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest
 	if len(req.GetAnswers()) > 0 {
 		on = Answer
 	}
-	return h.ask(ctx, on, func(ctx context.Context) (Outcome, string, error) {
+	return h.consult(ctx, on, func(ctx context.Context) (Outcome, string, error) {
 		resp, err := h.server.CheckRequest(ctx, req, grpc.MaxCallRecvMsgSize(Limit(proto.Size(req), most)))
 		if err != nil {
 			return Failed, "", err
@@ -117,7 +117,7 @@ func (h *Hook) CheckRequest(ctx context.Context, req *hookv1.CheckRequestRequest
 
 // CheckResult consults the hook about the result of a backend. It is otherwise like CheckRequest.
 func (h *Hook) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest, most int, accept func(*hookv1.Outcome) error) (Decision, error) {
-	return h.ask(ctx, Result, func(ctx context.Context) (Outcome, string, error) {
+	return h.consult(ctx, Result, func(ctx context.Context) (Outcome, string, error) {
 		resp, err := h.server.CheckResult(ctx, req, grpc.MaxCallRecvMsgSize(Limit(proto.Size(req), most)))
 		if err != nil {
 			return Failed, "", err
@@ -136,12 +136,12 @@ func (h *Hook) CheckResult(ctx context.Context, req *hookv1.CheckResultRequest, 
 
 var errNoVerdict = errors.New("its response has no verdict: set pass, replace or deny")
 
-// ask makes an RPC within the bounds of the hook, and counts its outcome.
-func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Decision, error) {
+// consult makes an RPC within the bounds of the hook, and counts its outcome.
+func (h *Hook) consult(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Decision, error) {
 	d := Decision{Name: h.o.Name, On: on, Would: h.o.Audit, Open: h.o.Open}
 	var err error
 	began := time.Now()
-	if d.Outcome, d.Reason, err = h.bounded(ctx, on, question); err != nil && ctx.Err() != nil {
+	if d.Outcome, d.Reason, err = h.limited(ctx, on, question); err != nil && ctx.Err() != nil {
 		return d, mcp.Errorf(mcp.KindCancelled, "the request ended before the hook %q had answered: %w", h.o.Name, context.Cause(ctx))
 	}
 	if err != nil {
@@ -155,9 +155,9 @@ func (h *Hook) ask(ctx context.Context, on Point, question func(context.Context)
 	return d, nil
 }
 
-// bounded makes an RPC if the concurrency and the breaker permit it. An RPC about a list waits for
+// limited makes an RPC if the concurrency and the breaker permit it. An RPC about a list waits for
 // the concurrency.
-func (h *Hook) bounded(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
+func (h *Hook) limited(ctx context.Context, on Point, question func(context.Context) (Outcome, string, error)) (Outcome, string, error) {
 	select {
 	case h.slots <- struct{}{}:
 	default:

@@ -37,15 +37,15 @@ type Lists struct {
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// said is the last log line for each hook, backend and kind.
-	said map[string]saying
+	// lastLogged is the last log line for each hook, backend and kind.
+	lastLogged map[string]logLine
 }
 
 // logPause is the minimum interval between log lines about one hook, backend and kind.
 const logPause = time.Minute
 
-// saying is a log line and its time. The zero time means that there was none.
-type saying struct {
+// logLine is a log line and its time. The zero time means that there was none.
+type logLine struct {
 	text string
 	at   time.Time
 }
@@ -62,7 +62,7 @@ func NewLists(hooks []*Hook, log *slog.Logger) *Lists {
 	if asked == nil {
 		return nil
 	}
-	return &Lists{chain: NewChain(asked), log: log, said: map[string]saying{}}
+	return &Lists{chain: NewChain(asked), log: log, lastLogged: map[string]logLine{}}
 }
 
 // Review returns the entries of a backend's list after the verdicts of the hooks. entries are
@@ -103,7 +103,7 @@ func (l *Lists) Review(ctx context.Context, backend, prefix string, entries []pr
 			}
 		}
 		if len(entries) > 0 {
-			l.say(h, backend, string(entries[0].ProtoReflect().Descriptor().Name()), hidden, changed)
+			l.logChanges(h, backend, string(entries[0].ProtoReflect().Descriptor().Name()), hidden, changed)
 		}
 		entries = left
 	}
@@ -137,8 +137,8 @@ func (h *Hook) checkList(ctx context.Context, backend, prefix string, entries []
 	for _, e := range entries {
 		req.Entries = append(req.Entries, entryOf(backend, prefix, e))
 	}
-	d, err := h.ask(ctx, List, func(ctx context.Context) (Outcome, string, error) {
-		resp, err := h.server.CheckList(ctx, req, grpc.MaxCallRecvMsgSize(2*proto.Size(req)+spare))
+	d, err := h.consult(ctx, List, func(ctx context.Context) (Outcome, string, error) {
+		resp, err := h.server.CheckList(ctx, req, grpc.MaxCallRecvMsgSize(2*proto.Size(req)+responseMargin))
 		if err != nil {
 			return Failed, "", err
 		}
@@ -254,9 +254,9 @@ func apply(e proto.Message, verdict *hookv1.ListVerdict) proto.Message {
 	return out
 }
 
-// say logs what a hook hides and changes in a list. It does not repeat the last line, and logs at
+// logChanges logs what a hook hides and changes in a list. It does not repeat the last line, and logs at
 // most once in logPause, because lists differ between callers.
-func (l *Lists) say(h *Hook, backend, kind string, hidden, changed []string) {
+func (l *Lists) logChanges(h *Hook, backend, kind string, hidden, changed []string) {
 	names := func(list []string) string {
 		slices.Sort(list)
 		const most = 20
@@ -270,10 +270,10 @@ func (l *Lists) say(h *Hook, backend, kind string, hidden, changed []string) {
 	key := h.Name() + "\x00" + backend + "\x00" + kind
 	now := time.Now()
 	l.mu.Lock()
-	was, known := l.said[key]
+	was, known := l.lastLogged[key]
 	silent := was.text == text || !known && len(hidden)+len(changed) == 0 || now.Sub(was.at) < logPause
 	if !silent {
-		l.said[key] = saying{text, now}
+		l.lastLogged[key] = logLine{text, now}
 	}
 	l.mu.Unlock()
 	if silent {

@@ -85,7 +85,7 @@ const (
 	MaxReason = 200
 	// maxFailures is the number of consecutive failures that opens the breaker.
 	maxFailures = 5
-	// spare is the number of bytes by which a response may exceed twice the size of the checked
+	// responseMargin is the number of bytes by which a response may exceed twice the size of the checked
 	// message.
-	spare = 64 << 10
+	responseMargin = 64 << 10
 )
