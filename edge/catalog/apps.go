@@ -97,12 +97,12 @@ func filterMembers(dst, object []byte, member func(dst, key []byte, value json.R
 	return append(dst, '}')
 }
 
-// strays maps tools to page URIs that another backend owns. Showing such a page would show the
+// foreignPages maps tools to page URIs that another backend owns. Showing such a page would show the
 // wrong backend's content. The key is the backend's name and the tool's own name.
-type strays map[[2]string]string
+type foreignPages map[[2]string]string
 
-func (m *merge) strays(s *resourceSet) strays {
-	var out strays
+func (m *merge) foreignPages(s *resourceSet) foreignPages {
+	var out foreignPages
 	for rank, p := range m.parts {
 		for _, t := range p.Catalog.Tools {
 			for _, uri := range pagesOf(t.GetMetaJson()) {
@@ -112,7 +112,7 @@ func (m *merge) strays(s *resourceSet) strays {
 				}
 				owner := m.parts[holder].Backend
 				if out == nil {
-					out = make(strays)
+					out = make(foreignPages)
 				}
 				out[[2]string{p.Backend.Name(), t.GetName()}] = uri
 				m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.Backend.Name()})
@@ -159,9 +159,9 @@ func (s *toolSet) pages() map[ownedPage]bool {
 	return out
 }
 
-// fold mixes the stray tools into a digest of tools, because their pages are not shown. Without
-// strays it returns the digest unchanged.
-func (s strays) fold(digest uint64) uint64 {
+// fold mixes the tools without their pages into a digest of tools, because the pages are not shown. If
+// there are none, it returns the digest unchanged.
+func (s foreignPages) fold(digest uint64) uint64 {
 	var sum uint64
 	for tool, uri := range s {
 		h := fnv.New64a()

@@ -33,24 +33,24 @@ func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 // outdated means that the principals of open feeds lack data that the new rules read. These feeds
 // are notified of every kind, now and at each later Replace.
 func (c *Catalog) Replace(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
-	c.hub.Replace(c.look, differences, func() bool {
+	c.hub.Replace(c.digestReader, differences, func() bool {
 		before, after := c.views.replace(o, sets, swap)
 		return after.private && (!before.overlay.Equal(o) || before.sets != after.sets) // Lists of single callers may differ.
 	}, outdated)
 }
 
-// look returns a function that returns the digest of a caller's current lists in a set, with the
+// digestReader returns a function that returns the digest of a caller's current lists in a set, with the
 // cached private lists.
-func (c *Catalog) look(set string, p mcp.Principal) func() mcp.Digest {
-	view := c.views.look(set, p)
-	return func() mcp.Digest { return view().seenBy(&p).digest() }
+func (c *Catalog) digestReader(set string, p mcp.Principal) func() mcp.Digest {
+	view := c.views.viewReader(set, p)
+	return func() mcp.Digest { return view().visibleTo(&p).digest() }
 }
 
 // Disable replaces the list of disabled objects, which may be nil. It takes effect before lists are
 // compared. It notifies the subscribers whose lists differ afterwards, ends watches at disabled
 // backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
-	c.hub.Replace(c.look, differences, func() bool {
+	c.hub.Replace(c.digestReader, differences, func() bool {
 		_, after := c.views.disable(l)
 		return after.private // Lists of single callers may differ.
 	}, false)
@@ -78,7 +78,7 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(
 		return 0, nil, true
 	}
 	return kinds, func(set string, p mcp.Principal) backend.Kinds {
-		return differences(s.views.in(before, set).seenBy(&p).digest(), s.views.in(after, set).seenBy(&p).digest())
+		return differences(s.views.in(before, set).visibleTo(&p).digest(), s.views.in(after, set).visibleTo(&p).digest())
 	}, true
 }
 
@@ -99,7 +99,7 @@ func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (bac
 		if err != nil {
 			return 0, err
 		}
-		digests[i] = v.seenBy(&p).digest()
+		digests[i] = v.visibleTo(&p).digest()
 	}
 	return differences(digests[0], digests[1]), nil
 }

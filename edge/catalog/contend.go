@@ -30,7 +30,7 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 		if t := v.Tools.ByName[name]; t != nil {
 			owner = t.Owner
 		}
-		return v.contend(v.owners.granted.Longest(name), owner, func(p *part) bool {
+		return v.contenderFilter(v.owners.granted.Longest(name), owner, func(p *part) bool {
 			return p.Catalog.HasTools && strings.HasPrefix(name, p.Backend.Prefix())
 		}), true
 	case mcp.MethodPromptsGet:
@@ -38,7 +38,7 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 		if p := v.Prompts.byName[name]; p != nil {
 			owner = p.Owner
 		}
-		return v.contend(v.owners.granted.Longest(name), owner, func(p *part) bool {
+		return v.contenderFilter(v.owners.granted.Longest(name), owner, func(p *part) bool {
 			return p.Catalog.HasPrompts && strings.HasPrefix(name, p.Backend.Prefix())
 		}), true
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
@@ -47,7 +47,7 @@ func (v *View) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 		if allowed == nil { // otherwise only the grantees are called
 			owner = v.listedOwner(name)
 		}
-		return v.contend(allowed, owner, func(p *part) bool { return p.Catalog.HasResources }), true
+		return v.contenderFilter(allowed, owner, func(p *part) bool { return p.Catalog.HasResources }), true
 	}
 	return nil, false
 }
@@ -63,10 +63,10 @@ func namedBy(m mcp.Method) listKind {
 	return 0
 }
 
-// contend returns a filter for ranks. It accepts the parts that allowed permits, where nil permits
+// contenderFilter returns a filter for ranks. It accepts the parts that allowed permits, where nil permits
 // all, and for which has is true. If the owner's lists are shared by all callers, it rejects the
 // owner and the parts after it. owner may be nil.
-func (v *View) contend(allowed []int, owner *backend.Backend, has func(*part) bool) func(rank int) bool {
+func (v *View) contenderFilter(allowed []int, owner *backend.Backend, has func(*part) bool) func(rank int) bool {
 	last := len(v.Parts)
 	if i := slices.IndexFunc(v.Parts, func(p part) bool { return p.Backend == owner }); i >= 0 && !v.Parts[i].Catalog.Private {
 		last = i

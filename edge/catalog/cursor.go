@@ -19,7 +19,7 @@ type cursor struct {
 	owner string // backend name
 	pos   int    // index among the owner's entries
 	hash  uint64 // of the entry's key
-	// entitlement is the entitlement hash of the caller who received the cursor, see seen. 0 means
+	// entitlement is the entitlement hash of the caller who received the cursor, see visibleLists. 0 means
 	// that the list is the same for all callers.
 	entitlement uint64
 }

@@ -24,7 +24,7 @@ func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, set strin
 		ServerInfo:   c.serverOf(v).Info(rules),
 		Capabilities: translate.Capabilities(rules, features),
 		Instructions: v.instructions,
-		Digest:       func() mcp.Digest { return v.seenBy(&p).digest() },
+		Digest:       func() mcp.Digest { return v.visibleTo(&p).digest() },
 	}
 	if hint := v.hint(); err == nil && !v.Incomplete() {
 		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public

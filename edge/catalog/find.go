@@ -175,7 +175,7 @@ func (t *Target) Find(rules *revision.Rules, who *mcp.Principal, query string, l
 	}
 	var scratch []byte
 	most := maxFoundBytes - len(tail)
-	for _, i := range t.view.search.index().Find(query, len(tools.List.Entries), t.view.seenBy(who).visible) {
+	for _, i := range t.view.search.index().Find(query, len(tools.List.Entries), t.view.visibleTo(who).visible) {
 		e, ok := tools.List.Entries[i], false
 		if n == limit {
 			break

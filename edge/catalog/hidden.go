@@ -41,8 +41,8 @@ func Hidden(pool *backend.Pool, o *overlay.Overlay, kind policy.Kind, name strin
 // hiddenBy returns, for an error message, what hides a tool or prompt. what names its kind.
 func (v *View) hiddenBy(kind listKind, b *backend.Backend, own canonicalName, h hidden, what string) string {
 	switch {
-	case h.tool != nil && v.locked.hides(kind, b, h.tool.Proto.GetName()):
-		blocked := what + " " + differs(v.locked.lock, v.locked.tools[h.tool.Proto])
+	case h.tool != nil && v.lockDiffs.hides(kind, b, h.tool.Proto.GetName()):
+		blocked := what + " " + differs(v.lockDiffs.lock, v.lockDiffs.tools[h.tool.Proto])
 		if entriesOf(v.overlay, kind).Of(b.Name(), h.tool.Proto.GetName()).Hide {
 			return "catalog hides " + what + "; " + blocked
 		}

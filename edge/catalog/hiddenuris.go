@@ -102,7 +102,7 @@ func (v *View) covers(entries overlay.List, owner *backend.Backend, uri string) 
 		}
 	}
 	skills := v.skills[owner]
-	return shown || skills.shown.of(uri), hidden || skills.hidden.of(uri)
+	return shown || skills.shown.contains(uri), hidden || skills.hidden.contains(uri)
 }
 
 // overlaidSkills are the skills of a backend that entries match, and those of them that are hidden.
@@ -122,8 +122,8 @@ func (r *skillRoots) add(skill string) {
 
 func (r *skillRoots) build() { r.prefixes.Build() }
 
-// of reports whether a URI is the directory of one of the skills, or is in it.
-func (r *skillRoots) of(uri string) bool { return r.prefixes.Longest(uri+"/") != nil }
+// contains reports whether a URI is the directory of one of the skills, or is in it.
+func (r *skillRoots) contains(uri string) bool { return r.prefixes.Longest(uri+"/") != nil }
 
 // skillsByOverlay returns the skills of each backend that entries match.
 func (m *merge) skillsByOverlay() map[*backend.Backend]overlaidSkills {
@@ -160,7 +160,7 @@ func (m *merge) hidesListed(entries overlay.List, kind listKind, p part, name st
 		})
 	}
 	skills := m.skillsBy[p.Backend]
-	return hiddenByName(entries, by, name, of/listWork) || skills.hidden.of(name)
+	return hiddenByName(entries, by, name, of/listWork) || skills.hidden.contains(name)
 }
 
 // Hides reports whether the overlay or the set conceals one of several URIs that the target's backend

@@ -32,7 +32,7 @@ func TestSkillRoots(t *testing.T) {
 			for _, directory := range directories {
 				want = want || uri == directory || strings.HasPrefix(uri, directory+"/")
 			}
-			if got := roots.of(uri); got != want {
+			if got := roots.contains(uri); got != want {
 				t.Fatalf("%s of %q: %v", uri, directories, got)
 			}
 		}
@@ -49,7 +49,7 @@ func BenchmarkSkillRoots(b *testing.B) {
 			}
 			roots.build()
 			for b.Loop() {
-				roots.of("skill://77/docs/a.md")
+				roots.contains("skill://77/docs/a.md")
 			}
 		})
 	}

@@ -42,14 +42,14 @@ func listedOf(one part) overlay.Listed {
 	return l
 }
 
-// openEntries returns, as problems of their backends, the overlay's entries with exact names that
+// unmatchedEntries returns, as problems of their backends, the overlay's entries with exact names that
 // restrict something but match nothing, and the exact names without a match that sets exclude. It
 // logs each once: the backend probably uses another name. A set's name without a backend is only
 // logged.
 //
 // A pattern is not a problem, because it may be for names that do not exist yet. It is logged if it
 // matches names that clients see.
-func (v *View) openEntries(report *reporter) (out []problem) {
+func (v *View) unmatchedEntries(report *reporter) (out []problem) {
 	listed := listedBy(v.Parts)
 	add := func(backend, text string, exact, mistaken bool) {
 		if exact && backend != "" {

@@ -37,7 +37,7 @@ func (c *Catalog) List(t *Target, rules *revision.Rules, call *mcp.Call) (mcp.Re
 	case !served:
 		return mcp.Reply{}, t.NotServed()
 	}
-	s := t.view.seenBy(&call.Principal)
+	s := t.view.visibleTo(&call.Principal)
 	l := s.list(kind)
 	from, present, err := parseCursor(call.Params.More().Cursor, l.kind, s.entitlement)
 	if err != nil {

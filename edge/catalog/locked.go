@@ -9,9 +9,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// locked has the differences between the tools of a view and a lock. It is immutable. nil means
+// lockDifferences has the differences between the tools of a view and a lock. It is immutable. nil means
 // that there is no lock.
-type locked struct {
+type lockDifferences struct {
 	lock *lock.Lock
 	// tools maps every tool of the view to its differences; nil means none. The next view reuses
 	// them.
@@ -30,12 +30,12 @@ func compares(l *lock.Lock, b *backend.Backend) bool {
 // compareLocked compares the tools of the parts with the overlay's lock, and reports each
 // difference once. before has the previous view's differences, which are kept for the tools of an
 // unreachable backend.
-func (m *merge) compareLocked(before *locked) *locked {
+func (m *merge) compareLocked(before *lockDifferences) *lockDifferences {
 	l := m.showing.overlay.Lock()
 	if l == nil {
 		return nil
 	}
-	out := &locked{lock: l, tools: make(map[*pb.Tool][]string), differing: make(map[overlaidName]bool)}
+	out := &lockDifferences{lock: l, tools: make(map[*pb.Tool][]string), differing: make(map[overlaidName]bool)}
 	for _, p := range m.parts {
 		name := p.Backend.Name()
 		if !compares(l, p.Backend) {
@@ -67,7 +67,7 @@ func (m *merge) compareLocked(before *locked) *locked {
 }
 
 // of returns the differences of a tool that were found by a lock.
-func (d *locked) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
+func (d *lockDifferences) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
 	if d == nil || d.lock != l {
 		return nil, false
 	}
@@ -78,7 +78,7 @@ func (d *locked) of(l *lock.Lock, t *pb.Tool) (parts []string, known bool) {
 // hides reports whether a blocking lock hides a tool of a backend, because the tool differs or is
 // not in the lock. That includes the tools of an unreachable backend, which must not keep their
 // names from other backends. It is false for other kinds.
-func (d *locked) hides(kind listKind, b *backend.Backend, name string) bool {
+func (d *lockDifferences) hides(kind listKind, b *backend.Backend, name string) bool {
 	if d == nil || kind != listTools || !d.lock.Blocks() || !compares(d.lock, b) {
 		return false
 	}
@@ -86,7 +86,7 @@ func (d *locked) hides(kind listKind, b *backend.Backend, name string) bool {
 }
 
 // all returns the problems.
-func (d *locked) all() []problem {
+func (d *lockDifferences) all() []problem {
 	if d == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (p *Preview) Mentions() (notes []string) {
 				}
 			}
 			if len(found) > 0 {
-				notes = append(notes, fmt.Sprintf("catalog: old names in the %s of the backend %s: %s", t.what, one.Backend.Name(), some(found)))
+				notes = append(notes, fmt.Sprintf("catalog: old names in the %s of the backend %s: %s", t.what, one.Backend.Name(), firstNames(found)))
 			}
 		}
 	}

@@ -16,15 +16,15 @@ import (
 type merge struct {
 	parts   []part
 	report  *reporter
-	showing showing
+	showing showOptions
 	owners  *owners
 	// sameOverlay is true if the previous view has the same overlay, and sameBackends if it has the
 	// same backends, to which its tools and prompts point.
 	sameOverlay, sameBackends bool
 	// sameApprovals is true if neither view has a policy with approvals, or both have the same policy.
 	sameApprovals bool
-	// locked has the differences of the tools from the overlay's lock.
-	locked *locked
+	// lockDiffs has the differences of the tools from the overlay's lock.
+	lockDiffs *lockDifferences
 	// changes caches the overlay's changes of each name.
 	changes map[overlaidName]overlay.Entry
 	// skillsBy are the skills of each backend that entries match.
@@ -33,8 +33,8 @@ type merge struct {
 	conflicts []Conflict
 }
 
-// share returns a part's contribution to one list.
-func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, digest uint64) {
+// contribution returns a part's contribution to one list.
+func contribution(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, digest uint64) {
 	switch kind {
 	case listTools:
 		return c.HasTools, c.ToolsHint, c.Digest.Tools
@@ -51,13 +51,13 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 
 // digest combines the backends' digests with everything else, except for the overlay, that shapes
 // their entries: the order of names decides conflicts and cursors, and prefixes change names. It is
-// a key of the merged lists, including hidden entries. seen.digest is the digest of what clients
+// a key of the merged lists, including hidden entries. visibleLists.digest is the digest of what clients
 // see.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
 	for i, p := range m.parts {
 		m.owners.fold(h, i, kind)
-		served, _, digest := share(p.Catalog, kind)
+		served, _, digest := contribution(p.Catalog, kind)
 		if !served {
 			continue
 		}
@@ -74,7 +74,7 @@ func (m *merge) digest(kind listKind) uint64 {
 func (m *merge) hint(kind listKind) translate.CacheHint {
 	out, found := translate.CacheHint{}, false
 	for _, p := range m.parts {
-		served, hint, _ := share(p.Catalog, kind)
+		served, hint, _ := contribution(p.Catalog, kind)
 		if !served {
 			continue
 		}

@@ -48,7 +48,7 @@ type viewOptions struct {
 	server func(title string) *translate.Server
 	// indexes keeps the indexes of views that all callers share. nil keeps none.
 	indexes *indexes
-	// work bounds the work of making the portable schemas of one backend, as in showing.
+	// work bounds the work of making the portable schemas of one backend, as in showOptions.
 	work int
 }
 
@@ -56,7 +56,7 @@ type viewOptions struct {
 // set never has a name of another backend than v.
 func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 	n := &View{
-		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, locked: v.locked, sets: v.sets, disabled: v.disabled, refused: v.refused, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
+		Parts: v.Parts, owners: v.owners, overlay: v.overlay, access: v.access, lockDiffs: v.lockDiffs, sets: v.sets, disabled: v.disabled, refused: v.refused, skills: v.skills, pages: v.pages, private: v.private, failed: v.failed,
 		whole: v, set: set, inSet: make(map[*policy.Target]*policy.Target),
 	}
 	if set.Title != "" && c.server != nil {
@@ -67,7 +67,7 @@ func (v *View) narrow(set *overlay.Set, c *viewOptions) *View {
 		s.backends[v.Parts[i].Backend.Name()] = v.Parts[i].Backend
 	}
 	n.Tools = s.tools(c.report)
-	s.reform(n.Tools, c.report, c.work)
+	s.applySchemas(n.Tools, c.report, c.work)
 	n.Prompts = s.prompts()
 	for _, e := range n.Tools.List.Entries {
 		n.inSet[&n.Tools.ByName[e.key].Target] = &e.target
@@ -130,7 +130,7 @@ func (s *narrowing) list(l *list, member func(e *entry) bool) *list {
 // hint returns the cache hint of a list, by the rules of merge.hint: of the backends with entries
 // in it or, if it is empty, of those that may have some.
 func (s *narrowing) hint(kind listKind, l *list) translate.CacheHint {
-	m := &merge{showing: showing{overlay: s.whole.overlay}}
+	m := &merge{showing: showOptions{overlay: s.whole.overlay}}
 	for _, p := range s.whole.Parts {
 		span := l.spans[p.Backend.Name()]
 		if span.to > span.from || len(l.Entries) == 0 && s.mayHave(kindOfMembers(kind), p.Backend.Name()) {
@@ -212,7 +212,7 @@ func (s *narrowing) instructions() string {
 	case s.set.Instructions != "":
 		return s.set.Instructions
 	}
-	m := &merge{showing: showing{overlay: s.whole.overlay, disabled: s.whole.disabled}}
+	m := &merge{showing: showOptions{overlay: s.whole.overlay, disabled: s.whole.disabled}}
 	for _, p := range s.whole.Parts {
 		if name := p.Backend.Name(); s.set.Include.HasBackend(name) && !s.set.Exclude.HasBackend(name) {
 			m.parts = append(m.parts, p)

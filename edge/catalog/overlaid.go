@@ -33,7 +33,7 @@ func entriesOf(o *overlay.Overlay, kind listKind) overlay.List {
 
 // changeOf returns the overlay's entry for a backend's own name. The entry hides the name if a
 // blocking lock does.
-func changeOf(o *overlay.Overlay, l *locked, kind listKind, b *backend.Backend, name string) overlay.Entry {
+func changeOf(o *overlay.Overlay, l *lockDifferences, kind listKind, b *backend.Backend, name string) overlay.Entry {
 	e := entriesOf(o, kind).Of(b.Name(), name)
 	e.Hide = e.Hide || l.hides(kind, b, name)
 	return e
@@ -49,7 +49,7 @@ func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	at := overlaidName{kind, p.Backend, name}
 	e, known := m.changes[at]
 	if !known {
-		e = changeOf(m.showing.overlay, m.locked, kind, p.Backend, name)
+		e = changeOf(m.showing.overlay, m.lockDiffs, kind, p.Backend, name)
 		if kind != listTools && kind != listPrompts {
 			e.Hide = e.Hide || m.hidesListed(entries, kind, p, name, len(p.Catalog.Resources)+len(p.Catalog.Skills))
 		}

@@ -274,8 +274,8 @@ func (p *part) set(c *backend.Catalog) {
 	}
 }
 
-// lose removes the lists of a part, because those of the caller cannot be read.
-func (p *part) lose(names *ownership.Registry) {
+// dropLists removes the lists of a part, because those of the caller cannot be read.
+func (p *part) dropLists(names *ownership.Registry) {
 	p.Catalog, p.kept, p.names = p.Catalog.Unlisted(), names.Kept(p.Backend.Name()), nil
 }
 

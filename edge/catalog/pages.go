@@ -58,8 +58,8 @@ const (
 	settingPageBytes = "advanced.page-bytes"
 )
 
-// say describes the lists that have entries of at least owners parts.
-func (p *Preview) say(parts []part, owners int) (said []string) {
+// describePages describes the lists that have entries of at least owners parts.
+func (p *Preview) describePages(parts []part, owners int) (said []string) {
 	v := p.view(parts)
 	for _, l := range []*list{v.Tools.List, v.Resources.List, v.Resources.TemplateList, v.Prompts.List, v.Resources.skillList} {
 		have := 0
@@ -71,16 +71,16 @@ func (p *Preview) say(parts []part, owners int) (said []string) {
 		if have < owners {
 			continue
 		}
-		if text := p.sentence(l); text != "" {
+		if text := p.describePage(l); text != "" {
 			said = append(said, text)
 		}
 	}
 	return said
 }
 
-// sentence describes a list under the revision whose first page holds the fewest entries. It is
+// describePage describes a list under the revision whose first page holds the fewest entries. It is
 // empty if one page suffices under every revision.
-func (p *Preview) sentence(l *list) (text string) {
+func (p *Preview) describePage(l *list) (text string) {
 	least := len(l.Entries)
 	for _, r := range revision.All() {
 		out := l.under(r)

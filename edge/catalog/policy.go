@@ -82,7 +82,7 @@ func viewOf(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) *View {
 		parts = append(parts, part{Backend: b, Catalog: b.Catalog()})
 	}
 	silent := &reporter{log: slog.New(slog.DiscardHandler)}
-	v := newView(parts, nil, silent, showing{overlay: o})
+	v := newView(parts, nil, silent, showOptions{overlay: o})
 	if set != nil {
 		v = v.narrow(set, &viewOptions{report: silent})
 	}

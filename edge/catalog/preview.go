@@ -30,7 +30,7 @@ func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
-	out := p.say([]part{one}, 1)
+	out := p.describePages([]part{one}, 1)
 	tools, prompts, resources := p.curated(b, listTools), p.curated(b, listPrompts), p.curated(b, listResources)
 	for _, t := range c.Tools {
 		e := tools.add(t.GetName())
@@ -46,12 +46,12 @@ func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	for _, uri := range uris {
 		resources.add(uri)
 	}
-	return slices.Concat(out, p.locked(one), tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
+	return slices.Concat(out, p.lockReport(one), tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
 }
 
-// locked returns one sentence for each tool of a backend that differs from the overlay's lock.
-func (p *Preview) locked(one part) (out []string) {
-	m := &merge{parts: []part{one}, report: &reporter{log: slog.New(slog.DiscardHandler)}, showing: showing{overlay: p.opts.Overlay}}
+// lockReport returns one sentence for each tool of a backend that differs from the overlay's lock.
+func (p *Preview) lockReport(one part) (out []string) {
+	m := &merge{parts: []part{one}, report: &reporter{log: slog.New(slog.DiscardHandler)}, showing: showOptions{overlay: p.opts.Overlay}}
 	for _, problem := range m.compareLocked(nil).all() {
 		out = append(out, problem.text)
 	}
@@ -120,10 +120,10 @@ func (p *Preview) Faults() error { return errors.Join(p.faults...) }
 // notes returns the sentences about all names of the list. what names the list.
 func (c *curated) notes(what string, all int) (out []string) {
 	if n := len(c.hidden); n > 0 {
-		out = append(out, fmt.Sprintf("catalog hides %d of %d %s from clients: %s", n, all, what, some(c.hidden)))
+		out = append(out, fmt.Sprintf("catalog hides %d of %d %s from clients: %s", n, all, what, firstNames(c.hidden)))
 	}
 	if n := len(c.renamed); n > 0 {
-		out = append(out, fmt.Sprintf("catalog gives names to %d of %d %s: %s", n, all, what, some(c.renamed)))
+		out = append(out, fmt.Sprintf("catalog gives names to %d of %d %s: %s", n, all, what, firstNames(c.renamed)))
 	}
 	return out
 }
@@ -131,8 +131,8 @@ func (c *curated) notes(what string, all int) (out []string) {
 // shownNames bounds the names in a sentence.
 const shownNames = 20
 
-// some returns the first names of a list.
-func some(names []string) string {
+// firstNames returns the first names of a list.
+func firstNames(names []string) string {
 	if len(names) > shownNames {
 		names = append(names[:shownNames:shownNames], "…")
 	}
@@ -141,7 +141,7 @@ func some(names []string) string {
 
 // Together returns one sentence for each list to which several of the added backends contribute and
 // that has more than one page.
-func (p *Preview) Together() []string { return p.say(p.parts, 2) }
+func (p *Preview) Together() []string { return p.describePages(p.parts, 2) }
 
 // Complete reports whether this number of backends was added, all with shared lists.
 func (p *Preview) Complete(backends int) bool {
@@ -204,5 +204,5 @@ func (p *Preview) Differing() map[string][]string {
 }
 
 func (p *Preview) view(parts []part) *View {
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{overlay: p.opts.Overlay, work: p.opts.SchemaWork})
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showOptions{overlay: p.opts.Overlay, work: p.opts.SchemaWork})
 }

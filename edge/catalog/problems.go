@@ -10,7 +10,7 @@ type problem struct{ backend, text string }
 // and an entry that restricts something and matches nothing. It ignores private lists.
 func (c *Catalog) Problems(backend string) (out []string) {
 	v := c.views.Shared.Load()
-	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.locked.all(), v.open} {
+	for _, all := range [][]problem{v.Tools.problems, v.Prompts.problems, v.lockDiffs.all(), v.unmatched} {
 		for _, p := range all {
 			if p.backend == backend {
 				out = append(out, mcp.ClipText(p.text))

@@ -56,7 +56,7 @@ const describedMembers = `"name":{"type":"string"},"title":{"type":"string"},"de
 // empty if no backend serves resources. An empty cursor means the first page. An invalid one is an
 // error of KindBadCursor.
 func (c *Catalog) ListResources(t *Target, rules *revision.Rules, who *mcp.Principal, cursor string) ([]byte, error) {
-	seen := t.view.seenBy(who)
+	seen := t.view.visibleTo(who)
 	lists := []*list{seen.resources, seen.templates}
 	first, start, err := seen.startAt(cursor, lists)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Catalog) ListResources(t *Target, rules *revision.Rules, who *mcp.Princ
 
 // startAt returns the index of the list in which the page of a cursor begins, and the index of its
 // first entry there. An empty cursor means the first page.
-func (s *seen) startAt(text string, lists []*list) (first, start int, _ error) {
+func (s *visibleLists) startAt(text string, lists []*list) (first, start int, _ error) {
 	if text == "" {
 		return 0, 0, nil
 	}

@@ -77,7 +77,7 @@ func shownSkill(entries overlay.List, skills overlaidSkills, backend string, x *
 		return x
 	}
 	hidden := func(f *pb.SkillFile) bool {
-		return hiddenByName(entries, backend, f.GetUri(), of) || skills.hidden.of(f.GetUri())
+		return hiddenByName(entries, backend, f.GetUri(), of) || skills.hidden.contains(f.GetUri())
 	}
 	if !slices.ContainsFunc(x.GetFiles(), hidden) {
 		return x

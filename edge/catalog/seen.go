@@ -11,8 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// seen has the lists of a view for callers with one entitlement. It is immutable.
-type seen struct {
+// visibleLists has the lists of a view for callers with one entitlement. It is immutable.
+type visibleLists struct {
 	tools, resources, templates, prompts, skills *list
 	// digest is that of the lists as clients see them. It is made at its first use.
 	digest func() mcp.Digest
@@ -25,7 +25,7 @@ type seen struct {
 	entitlement uint64
 }
 
-func (s *seen) list(kind listKind) *list {
+func (s *visibleLists) list(kind listKind) *list {
 	switch kind {
 	case listTools:
 		return s.tools
@@ -52,24 +52,24 @@ const (
 type filtered struct {
 	once sync.Once
 	// all is for callers from whom nothing is hidden.
-	all   *seen
-	Seen  *lru.Cache[string, *seen] // by entitlement
-	Lists *lru.Cache[string, *list] // by kind and the set of entries
+	all   *visibleLists
+	Seen  *lru.Cache[string, *visibleLists] // by entitlement
+	Lists *lru.Cache[string, *list]         // by kind and the set of entries
 }
 
 // filters returns the cache of the view.
 func (v *View) filters() *filtered {
 	f := &v.Filtered
 	f.once.Do(func() {
-		f.Seen, _ = lru.New[string, *seen](maxEntitlements)
+		f.Seen, _ = lru.New[string, *visibleLists](maxEntitlements)
 		f.Lists, _ = lru.New[string, *list](maxFilteredLists)
-		f.all = v.see(f, nil, nil)
+		f.all = v.visible(f, nil, nil)
 	})
 	return f
 }
 
-// seenBy returns the lists that a caller sees.
-func (v *View) seenBy(who *mcp.Principal) *seen {
+// visibleTo returns the lists that a caller sees.
+func (v *View) visibleTo(who *mcp.Principal) *visibleLists {
 	entitlement, listed := "", (func(*policy.Target) bool)(nil)
 	if v.access != nil {
 		entitlement, listed = v.access.Lists(who)
@@ -81,19 +81,19 @@ func (v *View) seenBy(who *mcp.Principal) *seen {
 	if s, ok := f.Seen.Get(entitlement); ok {
 		return s
 	}
-	s := v.see(f, &entitlement, listed)
+	s := v.visible(f, &entitlement, listed)
 	f.Seen.Add(entitlement, s)
 	return s
 }
 
-// see returns the lists of the objects that no operator has disabled and that listed accepts. A nil
+// visible returns the lists of the objects that no operator has disabled and that listed accepts. A nil
 // listed accepts all.
-func (v *View) see(f *filtered, entitlement *string, listed func(*policy.Target) bool) *seen {
+func (v *View) visible(f *filtered, entitlement *string, listed func(*policy.Target) bool) *visibleLists {
 	shows := func(t *policy.Target) bool { return !v.disables(t) && (listed == nil || listed(t)) }
 	of := func(l *list) *list {
 		return f.list(l, func(e *entry) bool { return shows(&e.target) || e.owner == ownTools && !v.disables(&e.target) })
 	}
-	s := &seen{
+	s := &visibleLists{
 		tools: of(v.listedTools()), resources: of(v.Resources.List), templates: of(v.Resources.TemplateList), prompts: of(v.Prompts.List),
 		skills: of(v.Resources.skillList), own: listed != nil, entitlement: v.cursors(entitlement),
 	}

@@ -30,7 +30,7 @@ type covering struct {
 // covers reports whether a URI matches one of the templates or belongs to one of the skills.
 func (c *covering) covers(uri string) bool {
 	return slices.ContainsFunc(c.templates, func(t *Template) bool { return t.matches(uri) }) ||
-		c.roots.of(uri)
+		c.roots.contains(uri)
 }
 
 // resourceMembers returns the members of a set with the given tools. A page of one of the tools
@@ -140,7 +140,7 @@ func (m *resourceMembers) has(owner *backend.Backend, sent string, of int) bool 
 	}
 	excluded := m.excluded[owner]
 	excludes := func(form string) bool {
-		return m.set.Exclude.Has(m.whole.overlay, overlay.KindResource, owner.Name(), form) || excluded.roots.of(form)
+		return m.set.Exclude.Has(m.whole.overlay, overlay.KindResource, owner.Name(), form) || excluded.roots.contains(form)
 	}
 	if slices.ContainsFunc(forms, excludes) {
 		return false

@@ -30,9 +30,9 @@ func (s *toolSet) shownOf(t *Tool) *pb.Tool {
 	return t.Shown
 }
 
-// reform shows the tools of a set in the form of the set's schemas, where that differs from the
-// root's form. Calls are still validated by the full schemas. work is that of showing.
-func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
+// applySchemas shows the tools of a set in the form of the set's schemas, where that differs from the
+// root's form. Calls are still validated by the full schemas. work is that of showOptions.
+func (s *narrowing) applySchemas(tools *toolSet, report *reporter, work int) {
 	tools.schemas = s.set.Schemas
 	lists := make(map[*backend.Backend]*portable.List)
 	for i, e := range tools.List.Entries {
@@ -54,7 +54,7 @@ func (s *narrowing) reform(tools *toolSet, report *reporter, work int) {
 			t.portable.Store(form)
 			other = shown(t.overlaid, form)
 		}
-		if t.stray {
+		if t.foreignPage {
 			other = pageless(other)
 		}
 		other = asTask(other, t.awaits)

@@ -9,8 +9,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// showing is how listed entries are shown.
-type showing struct {
+// showOptions is how listed entries are shown.
+type showOptions struct {
 	// overlay may be nil.
 	overlay *overlay.Overlay
 	// access decides which entries a caller sees. nil shows all.
@@ -32,11 +32,11 @@ func (t *Tool) show(list *portable.List, before *Tool) {
 		known = before.Form
 	}
 	t.Form = list.Schema(t.overlaid.GetInputSchemaJson(), known)
-	if before != nil && before.overlaid == t.overlaid && before.Form == t.Form && before.stray == t.stray {
+	if before != nil && before.overlaid == t.overlaid && before.Form == t.Form && before.foreignPage == t.foreignPage {
 		t.Shown = before.Shown
 		return
 	}
-	if t.Shown = shown(t.overlaid, t.Form); t.stray {
+	if t.Shown = shown(t.overlaid, t.Form); t.foreignPage {
 		t.Shown = pageless(t.Shown)
 	}
 }

@@ -22,9 +22,9 @@ func Snapshot(
 	pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, access Visibility, who *mcp.Principal,
 ) (now *snapshot.Snapshot, hidden int) {
 	v := viewOf(pool, o, set)
-	all := v.seenBy(who)
+	all := v.visibleTo(who)
 	v.access = access
-	s := v.seenBy(who)
+	s := v.visibleTo(who)
 	now = &snapshot.Snapshot{
 		Tools: v.snapshotTools(s), Prompts: v.snapshot(s.prompts), Resources: v.snapshot(s.resources),
 		Templates: v.snapshot(s.templates), Skills: v.snapshot(s.skills),
@@ -46,7 +46,7 @@ func Snapshot(
 
 // snapshotTools returns the tools that a caller sees: the listed ones and, with search, those that
 // find_tools finds.
-func (v *View) snapshotTools(s *seen) []snapshot.Entry {
+func (v *View) snapshotTools(s *visibleLists) []snapshot.Entry {
 	out := v.snapshot(s.tools)
 	if v.search == nil {
 		return out

@@ -30,7 +30,7 @@ func TestSumsAreKept(t *testing.T) {
 	}
 	t.Cleanup(func() { pool.Close() })
 	b := pool.Backends()[0]
-	form := showing{overlay: overlay.New(overlay.Entries{})}
+	form := showOptions{overlay: overlay.New(overlay.Entries{})}
 	first := newView([]part{{Backend: b, Catalog: one}}, nil, report, form)
 	first.Digest()
 	second := newView([]part{{Backend: b, Catalog: own}}, first, report, form)
@@ -52,7 +52,7 @@ func TestSumsAreKept(t *testing.T) {
 			t.Errorf("%s: the digest is made again", key)
 		}
 	}
-	renamed := showing{overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{{Backend: "b", Names: pattern.New("named"), Description: "Other."}}})}
+	renamed := showOptions{overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{{Backend: "b", Names: pattern.New("named"), Description: "Other."}}})}
 	third := newView([]part{{Backend: b, Catalog: own}}, second, report, renamed)
 	if now := sums(third); now["tools/list named"] == before["tools/list named"] || now["tools/list same"] != before["tools/list same"] {
 		t.Error("the digest of a changed tool is kept, or that of another one is not")

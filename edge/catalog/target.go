@@ -132,7 +132,7 @@ func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
 		t.Tool, t.Backend, t.Policy = one, one.Owner, &one.Target
 		return nil
 	case call.Backend != "" && !t.view.hides(listTools, call):
-		return gone(call)
+		return goneError(call)
 	case !t.view.Features.Tools:
 		return t.NotServed()
 	case !call.Params.HasTarget:
@@ -170,7 +170,7 @@ func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
 		return nil
 	}
 	if call.Backend != "" && !t.view.hides(listPrompts, call) {
-		return gone(call)
+		return goneError(call)
 	}
 	return c.reserved(t, t.view.Prompts.reserved[t.name], policy.Prompt)
 }
@@ -188,7 +188,7 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 	if asked.Prompt {
 		p := t.view.promptOf(call, asked.Target)
 		if p == nil && call.Backend != "" {
-			return gone(call)
+			return goneError(call)
 		}
 		if p == nil {
 			return c.reserved(t, t.view.Prompts.reserved[asked.Target], policy.Prompt)
@@ -220,7 +220,7 @@ func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string
 		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or not a string: %s", what)
 	case c.locate(call, t):
 	case call.Backend != "" && t.view.ownerOf(call, t.name, c.report) == nil:
-		return gone(call)
+		return goneError(call)
 	default:
 		return t.Unknown()
 	}
@@ -268,9 +268,9 @@ func (t *Target) Unavailable() *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "it belongs to the backend %q, which cannot be reached now: try again later", t.Backend.Name())
 }
 
-// gone is the error of a call whose backend is away, or no longer has the named object. The call's
+// goneError is the error of a call whose backend is away, or no longer has the named object. The call's
 // state and the client's answers are never sent to another backend.
-func gone(call *mcp.Call) *mcp.Error {
+func goneError(call *mcp.Call) *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "the call is bound to the backend %q, which cannot continue it now: try again later, or start the call again",
 		Clip(call.Backend))
 }

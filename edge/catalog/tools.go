@@ -53,9 +53,9 @@ type Tool struct {
 	// portable is the portable form of a tool that the root shows in full. nil means that no set has
 	// shown it.
 	portable atomic.Pointer[portable.Result]
-	// stray is true if the tool is shown without the page that its `_meta` names, see strays.
-	stray bool
-	Check *ToolCheck
+	// foreignPage is true if the tool is shown without the page that its `_meta` names, see foreignPages.
+	foreignPage bool
+	Check       *ToolCheck
 	// Tasks says how a call of the tool may become a task.
 	Tasks mcp.TaskSupport
 	// awaits says how a call must be made if the policy may require an approval: as a task, optional
@@ -74,7 +74,7 @@ type Tool struct {
 	Size atomic.Pointer[Size]
 }
 
-func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
+func (m *merge) tools(prev *toolSet, digest uint64, strays foreignPages) *toolSet {
 	if prev != nil && m.sameOverlay && m.sameBackends && m.sameApprovals && prev.digest == digest && prev.List.hint == m.hint(listTools) {
 		return prev
 	}
@@ -115,12 +115,12 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			} else {
 				t.Check = newToolCheck(p.Backend.Name(), x, m.report)
 			}
-			_, t.stray = strays[[2]string{p.Backend.Name(), x.GetName()}]
+			_, t.foreignPage = strays[[2]string{p.Backend.Name(), x.GetName()}]
 			if t.Shown = t.overlaid; !t.Owner.FullSchemas() {
 				t.show(list, before)
 			} else {
 				t.keepForm(before)
-				if t.stray {
+				if t.foreignPage {
 					t.Shown = pageless(t.overlaid)
 				}
 			}

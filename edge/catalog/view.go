@@ -28,11 +28,11 @@ type View struct {
 	// one generation of settings, as is all that is resolved in the view. nil access shows all.
 	overlay *overlay.Overlay
 	access  Visibility
-	// locked has the differences of the tools from the overlay's lock.
-	locked *locked
-	// open are the entries of the overlay and of sets that should restrict something but match
+	// lockDiffs has the differences of the tools from the overlay's lock.
+	lockDiffs *lockDifferences
+	// unmatched are the entries of the overlay and of sets that should restrict something but match
 	// nothing. Only the view that all callers share has them.
-	open []problem
+	unmatched []problem
 	// skills are the skills of each backend that entries of the overlay match.
 	skills map[*backend.Backend]overlaidSkills
 	// pages are those of the shown tools. nil if the overlay shows URIs by default.
@@ -40,7 +40,7 @@ type View struct {
 	// sets are the parts of the view that Narrowed caches, of the same generation. nil has none.
 	sets *overlay.Sets
 	// disabled lists the disabled objects. nil means none. Their names and URIs still resolve to
-	// them, so that no other backend gets these. seenBy does not list them, and Target.Disabled
+	// them, so that no other backend gets these. visibleTo does not list them, and Target.Disabled
 	// refuses requests for them.
 	disabled *disabled.List
 	// refused is disabled with canonical names.
@@ -118,14 +118,14 @@ func (v *View) bound(call *mcp.Call) (b *backend.Backend, name string) {
 // hides reports whether the target of a bound call is hidden, or not in the view's set.
 func (v *View) hides(kind listKind, call *mcp.Call) bool {
 	b, name := v.bound(call)
-	return b != nil && (v.excludesName(b, kind, name) || changeOf(v.overlay, v.locked, kind, b, name).Hide)
+	return b != nil && (v.excludesName(b, kind, name) || changeOf(v.overlay, v.lockDiffs, kind, b, name).Hide)
 }
 
 // shownName returns the shown name of the target of a bound call.
 func (v *View) shownName(call *mcp.Call) string {
 	shown := ""
 	if b, name := v.bound(call); b != nil {
-		shown = changeOf(v.overlay, v.locked, namedBy(call.Method), b, name).Name
+		shown = changeOf(v.overlay, v.lockDiffs, namedBy(call.Method), b, name).Name
 	}
 	return cmp.Or(shown, call.Params.Target)
 }
@@ -138,18 +138,18 @@ func (v *View) sameParts(parts []part) bool {
 }
 
 // shows reports whether a view was made with the same settings.
-func (v *View) shows(form showing) bool {
+func (v *View) shows(form showOptions) bool {
 	return v.overlay == form.overlay && v.access == form.access && v.sets == form.sets && v.disabled == form.disabled
 }
 
-// showing returns the options with which the view was made. work is that of showing.
-func (v *View) showing(work int) showing {
-	return showing{overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, work: work}
+// showOptions returns the options with which the view was made, with the given work.
+func (v *View) showOptions(work int) showOptions {
+	return showOptions{overlay: v.overlay, access: v.access, sets: v.sets, disabled: v.disabled, work: work}
 }
 
 // newView merges the parts in their order, and reports conflicts. It reuses objects of prev that
 // have the same content, with their renderings and schemas. prev may be nil.
-func newView(parts []part, prev *View, report *reporter, form showing) *View {
+func newView(parts []part, prev *View, report *reporter, form showOptions) *View {
 	if prev == nil {
 		prev = &View{}
 	}
@@ -157,11 +157,11 @@ func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	m.sameBackends = slices.EqualFunc(prev.Parts, parts, func(a, b part) bool { return a.Backend == b.Backend })
 	m.sameApprovals = prev.access == form.access || approves(prev.access) == nil && approves(form.access) == nil
 	m.skillsBy = m.skillsByOverlay()
-	m.locked = m.compareLocked(prev.locked)
-	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, locked: m.locked, skills: m.skillsBy, sets: form.sets, disabled: form.disabled}
+	m.lockDiffs = m.compareLocked(prev.lockDiffs)
+	v := &View{Parts: parts, owners: m.owners, overlay: form.overlay, access: form.access, lockDiffs: m.lockDiffs, skills: m.skillsBy, sets: form.sets, disabled: form.disabled}
 	v.refused = form.disabled.Prefixed(v.prefix)
 	v.Resources = m.resources(prev.Resources, m.digest(listResources))
-	strays := m.strays(v.Resources)
+	strays := m.foreignPages(v.Resources)
 	v.Tools = m.tools(prev.Tools, strays.fold(m.digest(listTools)), strays)
 	if form.overlay.Resources().HidesOthers() {
 		v.pages = v.Tools.pages()

@@ -97,12 +97,12 @@ func (s *views) rebuild() (before, after *View) {
 		parts[i] = part{Backend: b, Catalog: b.Catalog()}
 	}
 	parts = arrange(parts, before, s.names)
-	form := s.showing()
+	form := s.showOptions()
 	if before != nil && before.sameParts(parts) && before.shows(form) {
 		return before, before
 	}
 	after = newView(parts, before, s.report, form)
-	after.open = after.openEntries(s.report)
+	after.unmatched = after.unmatchedEntries(s.report)
 	s.Shared.Store(after)
 	if before != nil && slices.ContainsFunc(before.Parts, func(p part) bool { return !slices.Contains(backends, p.Backend) }) {
 		s.Private.Purge() // They may have a backend that was removed.
@@ -110,9 +110,9 @@ func (s *views) rebuild() (before, after *View) {
 	return before, after
 }
 
-// showing returns how entries are shown now.
-func (s *views) showing() showing {
-	form := showing{overlay: s.overlay.Load(), sets: s.sets.Load(), disabled: s.disabled.Load(), work: s.schemaWork}
+// showOptions returns how entries are shown now.
+func (s *views) showOptions() showOptions {
+	form := showOptions{overlay: s.overlay.Load(), sets: s.sets.Load(), disabled: s.disabled.Load(), work: s.schemaWork}
 	if s.access != nil {
 		form.access = s.access()
 	}
@@ -176,7 +176,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed f
 	if err != nil {
 		return nil, err
 	}
-	form := shared.showing(s.schemaWork)
+	form := shared.showOptions(s.schemaWork)
 	if shared.sameParts(parts) {
 		return shared, nil
 	}
@@ -222,7 +222,7 @@ func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, nee
 		if c := parts[i].Backend.KeptFor(p); c != nil {
 			parts[i].set(c)
 		} else if !needed(i) {
-			parts[i].lose(s.names)
+			parts[i].dropLists(s.names)
 		} else {
 			missing = append(missing, i)
 		}
@@ -256,7 +256,7 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].Backend.Name(), parts[i].Backend.MaxMessageBytes())
 		default:
 			failed = translate.Status(errs[n], parts[i].Backend.Name(), parts[i].Backend.MaxMessageBytes())
-			parts[i].lose(s.names)
+			parts[i].dropLists(s.names)
 		}
 	}
 	return failed, nil
@@ -264,11 +264,11 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 
 // known returns the view of the caller in a set with the cached private lists, without asking
 // backends.
-func (s *views) known(set string, p mcp.Principal) *View { return s.look(set, p)() }
+func (s *views) known(set string, p mcp.Principal) *View { return s.viewReader(set, p)() }
 
-// look returns a function that returns the view that known returns at that time, even after a
+// viewReader returns a function that returns the view that known returns at that time, even after a
 // replacement. It makes no view itself.
-func (s *views) look(set string, p mcp.Principal) func() *View {
+func (s *views) viewReader(set string, p mcp.Principal) func() *View {
 	shared := s.Shared.Load()
 	if !shared.private {
 		return func() *View { return s.in(shared, set) }
@@ -279,7 +279,7 @@ func (s *views) look(set string, p mcp.Principal) func() *View {
 		return func() *View { return s.in(shared, set) }
 	}
 	return func() *View {
-		if form := shared.showing(s.schemaWork); !own.shows(form) {
+		if form := shared.showOptions(s.schemaWork); !own.shows(form) {
 			made := newView(own.Parts, own, s.report, form)
 			if s.Shared.Load() == shared {
 				s.Private.Add(key, made, made.ownBytes())
