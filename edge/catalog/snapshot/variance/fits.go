@@ -132,7 +132,7 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 		return false
 	} else if !has {
 		for _, schema := range patterns { // In b, a name that matches a pattern of a is an additional one.
-			if !p.below(schema, orTrue(b["additionalProperties"])) {
+			if !p.childWithin(schema, orTrue(b["additionalProperties"])) {
 				return false
 			}
 		}
@@ -140,8 +140,8 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 	for name, schema := range old {
 		other, kept := now[name]
 		switch {
-		case kept && p.below(schema, other):
-		case !kept && (p.mode != Input || isNever(p.sub.Normal(schema))) && p.below(schema, orTrue(b["additionalProperties"])):
+		case kept && p.childWithin(schema, other):
+		case !kept && (p.mode != Input || isNever(p.sub.Normal(schema))) && p.childWithin(schema, orTrue(b["additionalProperties"])):
 		default:
 			return false
 		}
@@ -156,11 +156,11 @@ func (p *Pair) fitsMembers(a, b map[string]any) bool {
 		case p.mode == Input && p.undeclared(a):
 		case len(patterns) > 0 && constrains(p.super.Normal(schema)):
 			return false
-		case !p.below(orTrue(a["additionalProperties"]), schema):
+		case !p.childWithin(orTrue(a["additionalProperties"]), schema):
 			return false
 		}
 	}
-	return p.below(orTrue(a["additionalProperties"]), orTrue(b["additionalProperties"]))
+	return p.childWithin(orTrue(a["additionalProperties"]), orTrue(b["additionalProperties"]))
 }
 
 // undeclared reports whether callers are assumed to send no members that the schema a does not
@@ -198,7 +198,7 @@ func (p *Pair) fitsElements(a, b map[string]any) bool {
 		n = int(new(big.Int).Div(most.Num(), most.Denom()).Int64()) - 1 // An array has no elements beyond these.
 	}
 	for i := range n + 1 {
-		if !p.below(at(x, a, i), at(y, b, i)) {
+		if !p.childWithin(at(x, a, i), at(y, b, i)) {
 			return false
 		}
 	}
@@ -209,13 +209,13 @@ func (p *Pair) fitsElements(a, b map[string]any) bool {
 // references are not compared.
 func fitsNot(a, b map[string]any) bool {
 	excluded, has := a["not"]
-	if !has || refers(excluded) || refers(b["not"]) {
+	if !has || hasReference(excluded) || hasReference(b["not"]) {
 		return false
 	}
 	return NewPair(New(b["not"]), New(excluded), Plain).Within(b["not"], excluded, 0)
 }
 
-func refers(schema any) (found bool) {
+func hasReference(schema any) (found bool) {
 	walkMaps(schema, func(m map[string]any) { found = found || hasAny(m, []string{"$ref", "$dynamicRef", "$recursiveRef"}) })
 	return found
 }
@@ -248,7 +248,7 @@ func (d *Doc) disjoint(branches any) bool {
 	list, isList := branches.([]any)
 	for i, one := range list {
 		for _, other := range list[i+1:] {
-			if !d.apart(d.Normal(one), d.Normal(other)) {
+			if !d.exclusive(d.Normal(one), d.Normal(other)) {
 				return false
 			}
 		}
@@ -256,8 +256,8 @@ func (d *Doc) disjoint(branches any) bool {
 	return isList
 }
 
-func (d *Doc) apart(a, b map[string]any) bool {
-	if typesOf(a)&typesOf(b) == 0 || separate(a, b) {
+func (d *Doc) exclusive(a, b map[string]any) bool {
+	if typesOf(a)&typesOf(b) == 0 || disjointEnums(a, b) {
 		return true
 	}
 	if (typesOf(a)|typesOf(b))&^isObject != 0 {
@@ -266,15 +266,15 @@ func (d *Doc) apart(a, b map[string]any) bool {
 	x, _ := mapOf(a, "properties")
 	y, _ := mapOf(b, "properties")
 	for name, schema := range x {
-		if other, both := y[name]; both && contains(listOf(a["required"]), name) && contains(listOf(b["required"]), name) && separate(d.Normal(schema), d.Normal(other)) {
+		if other, both := y[name]; both && contains(listOf(a["required"]), name) && contains(listOf(b["required"]), name) && disjointEnums(d.Normal(schema), d.Normal(other)) {
 			return true
 		}
 	}
 	return false
 }
 
-// separate reports whether two enumerations have no value in common.
-func separate(a, b map[string]any) bool {
+// disjointEnums reports whether two enumerations have no value in common.
+func disjointEnums(a, b map[string]any) bool {
 	x, finite := a["enum"].([]any)
 	y, too := b["enum"].([]any)
 	return finite && too && len(common(x, y)) == 0

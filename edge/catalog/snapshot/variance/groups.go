@@ -40,7 +40,7 @@ var groups = []Group{
 func (p *Pair) fits(g *Group, a, b map[string]any) bool {
 	switch keyword := g.Keywords[0]; keyword {
 	case "type":
-		return typesOf(a)&^named(b["type"]) == 0
+		return typesOf(a)&^namedTypes(b["type"]) == 0
 	case "enum":
 		return fitsEnum(a, b)
 	case "minimum":
@@ -62,7 +62,7 @@ func (p *Pair) fits(g *Group, a, b map[string]any) bool {
 	case "properties":
 		return p.fitsMembers(a, b)
 	case "propertyNames":
-		return p.below(orTrue(a[keyword]), b[keyword])
+		return p.childWithin(orTrue(a[keyword]), b[keyword])
 	case "prefixItems":
 		return p.fitsElements(a, b)
 	case "not":

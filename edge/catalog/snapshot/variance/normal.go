@@ -25,7 +25,7 @@ func (d *Doc) Normal(schema any) map[string]any {
 			return known
 		}
 		out := map[string]any{}
-		for _, part := range d.parts(s, nil) {
+		for _, part := range d.conjuncts(s, nil) {
 			out = merge(out, part)
 		}
 		d.normal[key], d.normal[reflect.ValueOf(out).Pointer()] = out, out
@@ -52,9 +52,9 @@ func isNever(s map[string]any) bool {
 // maxParts bounds the number of parts of one schema.
 const maxParts = 200
 
-// parts splits a schema into schemas that all must hold, without `allOf`, references and single
+// conjuncts splits a schema into schemas that all must hold, without `allOf`, references and single
 // alternatives. through has the addresses of the schemas on the way to s.
-func (d *Doc) parts(s map[string]any, through []uintptr) (out []map[string]any) {
+func (d *Doc) conjuncts(s map[string]any, through []uintptr) (out []map[string]any) {
 	key := reflect.ValueOf(s).Pointer()
 	own := maps.Clone(s)
 	out = append(out, own)
@@ -67,7 +67,7 @@ func (d *Doc) parts(s map[string]any, through []uintptr) (out []map[string]any) 
 	follow := func(schema any) {
 		switch x := schema.(type) {
 		case map[string]any:
-			out = append(out, d.parts(x, through)...)
+			out = append(out, d.conjuncts(x, through)...)
 		case bool:
 			if !x {
 				out = append(out, never())
@@ -107,9 +107,9 @@ func (d *Doc) parts(s map[string]any, through []uintptr) (out []map[string]any) 
 	return out
 }
 
-// together are groups of keywords that cannot be merged if both schemas have them, with different
+// unmergeable are groups of keywords that cannot be merged if both schemas have them, with different
 // values.
-var together = [][]string{
+var unmergeable = [][]string{
 	{"prefixItems", "items", "additionalItems"}, {"contains", "minContains", "maxContains"}, {"if", "then", "else"},
 	{"anyOf"}, {"oneOf"}, {"not"}, {"allOf"}, {"$ref"}, {"$dynamicRef"}, {"$recursiveRef"}, {"dependentSchemas"}, {"dependentRequired"}, {"dependencies"},
 	{"propertyNames"}, {"pattern"}, {"format"}, {"contentEncoding"}, {"contentMediaType"}, {"contentSchema"}, {"multipleOf"}, {"uniqueItems"},
@@ -119,15 +119,15 @@ var together = [][]string{
 // merge returns a schema that accepts the values that both accept. Annotations are those of a.
 func merge(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
-	for _, group := range together {
+	for _, group := range unmergeable {
 		inA, inB := hasAny(a, group), hasAny(b, group)
 		if inA && inB && slices.ContainsFunc(group, func(key string) bool { return !reflect.DeepEqual(a[key], b[key]) }) {
-			return besides(out, b)
+			return addToAllOf(out, b)
 		}
 	}
 	objects := []string{"properties", "patternProperties", "additionalProperties"}
 	if hasAny(a, objects) && hasAny(b, objects) && (hasAny(a, objects[1:]) || hasAny(b, objects[1:])) {
-		return besides(out, b)
+		return addToAllOf(out, b)
 	}
 	for key, value := range b {
 		mine, both := a[key]
@@ -147,14 +147,14 @@ func merge(a, b map[string]any) map[string]any {
 		case "properties":
 			merged, ok := mergeProperties(mine, value)
 			if !ok {
-				return besides(maps.Clone(a), b)
+				return addToAllOf(maps.Clone(a), b)
 			}
 			out[key] = merged
 		case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
 			x, y := rational(mine), rational(value)
 			switch {
 			case x == nil || y == nil:
-				return besides(maps.Clone(a), b)
+				return addToAllOf(maps.Clone(a), b)
 			case (x.Cmp(y) < 0) == isLower(key):
 				out[key] = value
 			}
@@ -163,8 +163,8 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// besides adds b, which cannot be merged into a, to the `allOf` of a.
-func besides(a, b map[string]any) map[string]any {
+// addToAllOf adds b, which cannot be merged into a, to the `allOf` of a.
+func addToAllOf(a, b map[string]any) map[string]any {
 	rest := slices.Clone(listOf(a["allOf"]))
 	if inner, ok := b["allOf"].([]any); ok {
 		b = maps.Clone(b)

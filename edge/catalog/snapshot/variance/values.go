@@ -26,8 +26,8 @@ var typeNames = map[string]types{
 	"null": isNull, "boolean": isBool, "string": isString, "object": isObject, "array": isArray, "integer": isInteger, "number": isInteger | isFraction,
 }
 
-// named returns the types of a value of the keyword `type`. An unknown name stands for every type.
-func named(keyword any) (out types) {
+// namedTypes returns the types of a value of the keyword `type`. An unknown name stands for every type.
+func namedTypes(keyword any) (out types) {
 	if keyword == nil {
 		return everyType
 	}
@@ -44,7 +44,7 @@ func named(keyword any) (out types) {
 
 // typesOf returns the types of the values that a normal schema may accept.
 func typesOf(s map[string]any) types {
-	out := named(s["type"])
+	out := namedTypes(s["type"])
 	if values, ok := s["enum"].([]any); ok {
 		var of types
 		for _, v := range values {
@@ -79,7 +79,7 @@ func typeOf(value any) types {
 
 // commonTypes returns the names of the types that both keywords accept.
 func commonTypes(a, b any) []any {
-	both := named(a) & named(b)
+	both := namedTypes(a) & namedTypes(b)
 	out := []any{}
 	for _, name := range []string{"null", "boolean", "string", "object", "array", "number", "integer"} {
 		if t := typeNames[name]; t&both == t {

@@ -74,8 +74,8 @@ func (p *Pair) within(a, b any) bool {
 	return r.holds
 }
 
-// below implements within for the members and elements of the compared values.
-func (p *Pair) below(a, b any) bool {
+// childWithin implements within for the members and elements of the compared values.
+func (p *Pair) childWithin(a, b any) bool {
 	p.level++
 	defer func() { p.level-- }()
 	return p.within(a, b)
@@ -94,7 +94,7 @@ func (p *Pair) normals(a, b map[string]any) bool {
 	case isNever(b):
 		return false
 	}
-	return p.all(a, b) || p.split(a, b)
+	return p.all(a, b) || p.alternativesWithin(a, b)
 }
 
 // all reports whether it is proved that the values of a are valid by each group of b.
@@ -107,8 +107,8 @@ func (p *Pair) all(a, b map[string]any) bool {
 	return true
 }
 
-// split compares the alternatives of a one by one with b.
-func (p *Pair) split(a, b map[string]any) bool {
+// alternativesWithin compares the alternatives of a one by one with b.
+func (p *Pair) alternativesWithin(a, b map[string]any) bool {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if branches, ok := a[keyword].([]any); ok && p.each(a, keyword, branches, b) {
 			return true
