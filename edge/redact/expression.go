@@ -11,8 +11,8 @@ const (
 	// maxShort is the maximum length of matches, in characters, for which the cost of an expression
 	// is not metered.
 	maxShort = 64
-	// eager is the number of matches that are searched before the cost is metered.
-	eager = 4
+	// unmeteredMatches is the number of matches that are searched before the cost is metered.
+	unmeteredMatches = 4
 	// readerCost is the factor by which a metered search is slower.
 	readerCost = 2
 )
@@ -28,14 +28,14 @@ func expression(re *regexp.Regexp, longest int, weight int64) func(text string, 
 	// The search begins one character early, so that ^ and \b see the character before it.
 	resumed := regexp.MustCompile(`\A(?s:.)(?s:.*?)(` + re.String() + `)`)
 	return func(text string, left *int64) []match {
-		first := re.FindAllStringIndex(text, eager)
+		first := re.FindAllStringIndex(text, unmeteredMatches)
 		out := notEmpty(first)
-		if len(first) < eager {
+		if len(first) < unmeteredMatches {
 			return out
 		}
-		for at := max(first[eager-1][1], 1); at < len(text); {
+		for at := max(first[unmeteredMatches-1][1], 1); at < len(text); {
 			_, n := utf8.DecodeLastRuneInString(text[:at])
-			in := &charged{text: text[at-n:], left: left, weight: weight}
+			in := &meteredReader{text: text[at-n:], left: left, weight: weight}
 			found := resumed.FindReaderSubmatchIndex(in)
 			if found == nil || *left < 0 {
 				break
@@ -61,15 +61,15 @@ func notEmpty(found [][]int) (out []match) {
 	return out
 }
 
-// charged reads a text and subtracts the cost from left. It returns io.EOF when left is negative.
-type charged struct {
+// meteredReader reads a text and subtracts the cost from left. It returns io.EOF when left is negative.
+type meteredReader struct {
 	text   string
 	left   *int64
 	weight int64
 }
 
 // ReadRune implements io.RuneReader.
-func (c *charged) ReadRune() (rune, int, error) {
+func (c *meteredReader) ReadRune() (rune, int, error) {
 	if c.text == "" || *c.left < 0 {
 		return 0, 0, io.EOF
 	}

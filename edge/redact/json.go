@@ -62,19 +62,19 @@ func (p *pass) json(raw string, doc document) string {
 	if !jsonrpc.Valid([]byte(raw)) {
 		return p.text(raw, otherDocument, false)
 	}
-	if !p.affords(len(raw)) {
-		return p.wholly(raw)
+	if !p.spend(len(raw)) {
+		return p.replaceWhole(raw)
 	}
 	out := p.document(raw, doc, false)
 	if p.left < 0 {
-		return p.wholly(raw)
+		return p.replaceWhole(raw)
 	}
 	if out == raw {
 		return raw
 	}
 	for range maxRounds {
-		if !p.affords(len(out)) {
-			return p.wholly(raw)
+		if !p.spend(len(out)) {
+			return p.replaceWhole(raw)
 		}
 		next := p.document(out, doc, true)
 		if p.left < 0 {
@@ -85,12 +85,12 @@ func (p *pass) json(raw string, doc document) string {
 		}
 		out = next
 	}
-	return p.wholly(raw)
+	return p.replaceWhole(raw)
 }
 
-// wholly returns the replacement of a JSON value that exceeds a bound. It has the type of raw if
+// replaceWhole returns the replacement of a JSON value that exceeds a bound. It has the type of raw if
 // that is an object or an array, and is a string otherwise.
-func (p *pass) wholly(raw string) string {
+func (p *pass) replaceWhole(raw string) string {
 	if !p.v.enforced {
 		return raw
 	}
@@ -113,9 +113,9 @@ type step struct {
 // walk searches a document and writes the result.
 type walk struct {
 	*pass
-	doc   document
-	again bool
-	in    string
+	doc      document
+	repeated bool
+	in       string
 	// out replaces in[:done]. nil means that nothing was replaced.
 	out  []byte
 	done int
@@ -123,7 +123,7 @@ type walk struct {
 
 // document returns a document without its secrets. raw must be valid JSON.
 func (p *pass) document(raw string, doc document, again bool) string {
-	w := walk{pass: p, doc: doc, again: again, in: raw}
+	w := walk{pass: p, doc: doc, repeated: again, in: raw}
 	var steps []step
 	for _, r := range p.v.paths {
 		if doc == anyDocument || r.root == rootResult && doc == resultDocument || r.root == rootArguments && doc == argumentsDocument {
@@ -182,14 +182,14 @@ func (w *walk) value(i int, steps []step, root bool) int {
 		if w.nested > maxNested && isDocument(text) {
 			masked = w.exceeded(text)
 		} else {
-			masked = w.text(text, doc, w.again)
+			masked = w.text(text, doc, w.repeated)
 		}
 		w.nested--
 		if masked != text {
 			w.replace(i, end, masked, true)
 		}
 		return end
-	case c == '-' || digit(c):
+	case c == '-' || isDigit(c):
 		end := i
 		for end < len(w.in) && strings.IndexByte("+-.eE0123456789", w.in[end]) >= 0 {
 			end++
@@ -197,7 +197,7 @@ func (w *walk) value(i int, steps []step, root bool) int {
 		w.number(i, end)
 		return end
 	}
-	for i < len(w.in) && letter(w.in[i]) {
+	for i < len(w.in) && isLetter(w.in[i]) {
 		i++
 	}
 	return i
@@ -232,7 +232,7 @@ func (w *walk) name(name string) string {
 	if w.doc == formDocument {
 		return name
 	}
-	return w.text(name, w.doc, w.again)
+	return w.text(name, w.doc, w.repeated)
 }
 
 // member searches the value at i, which is the value of an object's member with the name.
@@ -250,8 +250,8 @@ func (w *walk) member(i int, name string, steps []step, root bool) int {
 			continue
 		}
 		if s.rule.dry {
-			if !w.again {
-				w.v.would(s.rule, 1)
+			if !w.repeated {
+				w.v.countAudited(s.rule, 1)
 			}
 			continue
 		}
@@ -316,13 +316,13 @@ func (w *walk) number(i, end int) {
 		return
 	}
 	literal := w.in[i:end]
-	hits := w.hits(literal, w.again)
+	hits := w.hits(literal, w.repeated)
 	if len(hits) == 0 {
 		whole, ok := integer(literal)
 		if !ok {
 			return
 		}
-		if hits = w.hits(whole, w.again); len(hits) == 0 {
+		if hits = w.hits(whole, w.repeated); len(hits) == 0 {
 			return
 		}
 	}

@@ -76,14 +76,14 @@ func named(name string) (finder, int64, bool) {
 	}, weight, true
 }
 
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-func alnum(c byte) bool { return digit(c) || letter(c) }
+func isAlnum(c byte) bool { return isDigit(c) || isLetter(c) }
 
-// wordly reports whether a byte can be part of an identifier.
-func wordly(c byte) bool { return alnum(c) || c == '_' }
+// isIdentifierByte reports whether a byte can be part of an identifier.
+func isIdentifierByte(c byte) bool { return isAlnum(c) || c == '_' }
 
 // key describes a format of keys: a prefix and further characters.
 type key struct {
@@ -97,25 +97,25 @@ type key struct {
 
 // within reports whether a key after the byte c would be part of a word. Prefixes such as sk- also
 // end words.
-func (k *key) within(c byte) bool { return alnum(c) || k.prefix[2] == '-' && dashed(c) }
+func (k *key) within(c byte) bool { return isAlnum(c) || k.prefix[2] == '-' && dashed(c) }
 
 // leastKey is a lower bound of the length of every key. Shorter texts are not searched.
 const leastKey = 14
 
-func dashed(c byte) bool { return wordly(c) || c == '-' }
+func dashed(c byte) bool { return isIdentifierByte(c) || c == '-' }
 
 func dotted(c byte) bool { return dashed(c) || c == '.' }
 
 func slashed(c byte) bool { return dashed(c) || c == '/' }
 
-func capital(c byte) bool { return digit(c) || c >= 'A' && c <= 'Z' }
+func capital(c byte) bool { return isDigit(c) || c >= 'A' && c <= 'Z' }
 
 // keys maps the names of patterns to their formats of keys.
 var keys = map[string][]key{
 	"aws-key": {{"AKIA", capital, 16, true}, {"ASIA", capital, 16, true}},
 	"github-token": {
-		{"ghp_", wordly, 36, false}, {"gho_", wordly, 36, false}, {"ghu_", wordly, 36, false}, {"ghs_", wordly, 36, false}, {"ghr_", wordly, 36, false},
-		{"github_pat_", wordly, 22, false},
+		{"ghp_", isIdentifierByte, 36, false}, {"gho_", isIdentifierByte, 36, false}, {"ghu_", isIdentifierByte, 36, false}, {"ghs_", isIdentifierByte, 36, false}, {"ghr_", isIdentifierByte, 36, false},
+		{"github_pat_", isIdentifierByte, 22, false},
 	},
 	"gitlab-token": {
 		{"glpat-", dotted, 20, false}, {"gldt-", dotted, 20, false}, {"glrt-", dotted, 20, false}, {"glptt-", dotted, 20, false},
@@ -128,8 +128,8 @@ var keys = map[string][]key{
 	},
 	"google-key": {{"AIza", dashed, 35, true}, {"GOCSPX-", dashed, 24, false}, {"ya29.", dashed, 20, false}},
 	"stripe-key": {
-		{"sk_live_", alnum, 16, false}, {"sk_test_", alnum, 16, false}, {"rk_live_", alnum, 16, false}, {"rk_test_", alnum, 16, false},
-		{"whsec_", alnum, 16, false},
+		{"sk_live_", isAlnum, 16, false}, {"sk_test_", isAlnum, 16, false}, {"rk_live_", isAlnum, 16, false}, {"rk_test_", isAlnum, 16, false},
+		{"whsec_", isAlnum, 16, false},
 	},
 	"openai-key":    {{"sk-", dashed, 32, false}},
 	"anthropic-key": {{"sk-ant-", dashed, 20, false}},
@@ -182,7 +182,7 @@ func jwts(text string) (out []match) {
 			parts, length = parts+1, 0
 		}
 		at = max(to, from+1)
-		if enough && parts >= 3 && (from == 0 || !alnum(text[from-1])) {
+		if enough && parts >= 3 && (from == 0 || !isAlnum(text[from-1])) {
 			out = append(out, match{from, to})
 		}
 	}
@@ -199,7 +199,7 @@ func bearers(text string) (out []match) {
 		}
 		from := at + n
 		at = from + 1
-		if from+len(scheme) >= len(text) || !strings.EqualFold(text[from:from+len(scheme)], scheme) || from > 0 && wordly(text[from-1]) {
+		if from+len(scheme) >= len(text) || !strings.EqualFold(text[from:from+len(scheme)], scheme) || from > 0 && isIdentifierByte(text[from-1]) {
 			continue
 		}
 		begin := from + len(scheme)
@@ -208,7 +208,7 @@ func bearers(text string) (out []match) {
 		}
 		to, digits, letters := begin, false, false
 		for ; to < len(text) && (dotted(text[to]) || strings.IndexByte("~+/=", text[to]) >= 0); to++ {
-			digits, letters = digits || digit(text[to]), letters || letter(text[to])
+			digits, letters = digits || isDigit(text[to]), letters || isLetter(text[to])
 		}
 		if begin == from+len(scheme) || to-begin < 16 || !digits || !letters {
 			continue
@@ -255,7 +255,7 @@ func privateKeys(text string) (out []match) {
 
 // emails finds e-mail addresses.
 func emails(text string) (out []match) {
-	local := func(c byte) bool { return alnum(c) || c >= 0x80 || strings.IndexByte("._%+-'", c) >= 0 }
+	local := func(c byte) bool { return isAlnum(c) || c >= 0x80 || strings.IndexByte("._%+-'", c) >= 0 }
 	for at := 0; ; {
 		n := strings.IndexByte(text[at:], '@')
 		if n < 0 {
@@ -281,7 +281,7 @@ func emails(text string) (out []match) {
 func domainEnd(text string, from int) (end int) {
 	for i := from; ; {
 		label := i
-		for i < len(text) && (alnum(text[i]) || text[i] >= 0x80 || text[i] == '-') {
+		for i < len(text) && (isAlnum(text[i]) || text[i] >= 0x80 || text[i] == '-') {
 			i++
 		}
 		if label == from && i == from {
@@ -289,7 +289,7 @@ func domainEnd(text string, from int) (end int) {
 		}
 		top := i
 		if !strings.HasPrefix(text[label:i], "xn--") {
-			for top = label; top < i && (letter(text[top]) || text[top] >= 0x80); {
+			for top = label; top < i && (isLetter(text[top]) || text[top] >= 0x80); {
 				top++
 			}
 		}

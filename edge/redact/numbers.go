@@ -44,16 +44,16 @@ func cards(text string) (out []match) {
 		groups = groups[:0]
 	}
 	for i := 0; i < len(text); {
-		if !digit(text[i]) {
+		if !isDigit(text[i]) {
 			i++
 			continue
 		}
 		from := i
-		for i < len(text) && digit(text[i]) {
+		for i < len(text) && isDigit(text[i]) {
 			i++
 		}
-		within := from > 0 && letter(text[from-1]) || i < len(text) && letter(text[i]) ||
-			from > 1 && text[from-1] == '.' && digit(text[from-2]) || fractional(text, i)
+		within := from > 0 && isLetter(text[from-1]) || i < len(text) && isLetter(text[i]) ||
+			from > 1 && text[from-1] == '.' && isDigit(text[from-2]) || fractional(text, i)
 		if within || i-from > mostCard {
 			flush()
 			continue
@@ -72,13 +72,13 @@ func cards(text string) (out []match) {
 
 // fractional reports whether a fraction other than zero begins at i.
 func fractional(text string, i int) bool {
-	if i+1 >= len(text) || text[i] != '.' || !digit(text[i+1]) {
+	if i+1 >= len(text) || text[i] != '.' || !isDigit(text[i+1]) {
 		return false
 	}
 	for i++; i < len(text) && text[i] == '0'; {
 		i++
 	}
-	return i < len(text) && alnum(text[i])
+	return i < len(text) && isAlnum(text[i])
 }
 
 // cardIn returns the number of leading groups that form a card number, or 0. It prefers the longest
@@ -162,7 +162,7 @@ var ibanLengths = func() map[string]int {
 // digits. They are in one group, or in groups with one separator between them.
 func ibans(text string) (out []match) {
 	for i := 0; i+4 < len(text); i++ {
-		if !letter(text[i]) || !letter(text[i+1]) || !digit(text[i+2]) || i > 0 && alnum(text[i-1]) {
+		if !isLetter(text[i]) || !isLetter(text[i+1]) || !isDigit(text[i+2]) || i > 0 && isAlnum(text[i-1]) {
 			continue
 		}
 		if to := ibanEnd(text, i); to > 0 {
@@ -181,11 +181,11 @@ func ibanEnd(text string, from int) int {
 		if n > 3 {
 			i += separator(text, i)
 		}
-		if i >= len(text) || !alnum(text[i]) {
+		if i >= len(text) || !isAlnum(text[i]) {
 			return 0
 		}
 		c := text[i]
-		if letter(c) {
+		if isLetter(c) {
 			c &^= 0x20
 		}
 		raw[n], n, i = c, n+1, i+1
@@ -195,13 +195,13 @@ func ibanEnd(text string, from int) int {
 			}
 		}
 	}
-	if i < len(text) && alnum(text[i]) {
+	if i < len(text) && isAlnum(text[i]) {
 		return 0
 	}
 	rest := 0
 	for k := range n {
 		c := raw[(k+4)%n]
-		if digit(c) {
+		if isDigit(c) {
 			rest = (rest*10 + int(c-'0')) % 97
 		} else {
 			rest = (rest*100 + int(c-'A') + 10) % 97

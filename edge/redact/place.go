@@ -65,8 +65,8 @@ func (v *View) Noting(note func(rule string)) *View {
 	return &own
 }
 
-// would counts n matches of a rule in audit mode.
-func (v *View) would(r *rule, n int) {
+// countAudited counts n matches of a rule in audit mode.
+func (v *View) countAudited(r *rule, n int) {
 	r.counts[v.place].would.Add(int64(n))
 	if n > 0 && v.note != nil {
 		v.note(r.name)

@@ -46,14 +46,14 @@ func (v *View) Text(text string) string {
 // do not count again.
 func (p *pass) text(text string, doc document, again bool) string {
 	for n := range maxRounds {
-		if !p.affords(len(text)) {
+		if !p.spend(len(text)) {
 			return p.exceeded(text)
 		}
 		var next string
 		if isDocument(text) {
 			next = p.document(text, doc, again || n > 0)
 		} else {
-			next = p.plain(text, again || n > 0)
+			next = p.redactPlain(text, again || n > 0)
 		}
 		if p.left < 0 {
 			return p.exceeded(text)
@@ -66,8 +66,8 @@ func (p *pass) text(text string, doc document, again bool) string {
 	return p.exceeded(text)
 }
 
-// affords subtracts the cost of searching n bytes, and reports whether it is within the bound.
-func (p *pass) affords(n int) bool {
+// spend subtracts the cost of searching n bytes, and reports whether it is within the bound.
+func (p *pass) spend(n int) bool {
 	p.left -= int64(n) * p.v.weight
 	return p.left >= 0
 }
@@ -93,8 +93,8 @@ type hit struct {
 	rule *rule
 }
 
-// plain returns a text that is not a document without its secrets.
-func (p *pass) plain(text string, again bool) string {
+// redactPlain returns a text that is not a document without its secrets.
+func (p *pass) redactPlain(text string, again bool) string {
 	hits := p.hits(text, again)
 	if len(hits) == 0 {
 		return text
@@ -116,7 +116,7 @@ func (p *pass) hits(text string, again bool) (out []hit) {
 	decoded := []layer{{text: text}}
 	for len(decoded) <= maxEscapes {
 		next, ok := unescape(decoded[len(decoded)-1].text)
-		if !ok || !p.affords(len(next.text)) {
+		if !ok || !p.spend(len(next.text)) {
 			break
 		}
 		decoded = append(decoded, next)
@@ -145,18 +145,18 @@ func (p *pass) hits(text string, again bool) (out []hit) {
 			found = slices.Compact(found)
 		}
 		if r.dry {
-			p.v.would(r, len(found))
+			p.v.countAudited(r, len(found))
 			continue
 		}
 		for _, m := range found {
 			out = append(out, hit{m, r})
 		}
 	}
-	return p.apart(out)
+	return p.mergeHits(out)
 }
 
-// apart sorts hits, joins overlapping ones, and counts them.
-func (p *pass) apart(out []hit) []hit {
+// mergeHits sorts hits, joins overlapping ones, and counts them.
+func (p *pass) mergeHits(out []hit) []hit {
 	slices.SortStableFunc(out, func(a, b hit) int { return cmp.Compare(a.from, b.from) })
 	kept := out[:0]
 	for _, h := range out {
