@@ -135,8 +135,8 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	return Permit{}, x.c.decided(ctx, call, t.Backend, v, err)
 }
 
-// closed returns the error for a request whose policy server was closed.
-func (x *Decider) closed(err error) error {
+// closedError returns the error for a request whose policy server was closed.
+func (x *Decider) closedError(err error) error {
 	if x.c.InForce() != x {
 		return policy.ErrReplaced
 	}
@@ -152,7 +152,7 @@ func (x *Decider) refusal(rules *revision.Rules, call *mcp.Call, d *policy.Decis
 		return v, fmt.Errorf("%w by policy rule %q", policy.ErrHidden, d.Rule)
 	case policy.StepUp:
 		v.Effect, v.Missing = audit.StepUp, d.Need
-		return v, x.lacking(rules, call, d)
+		return v, x.scopeError(rules, call, d)
 	}
 	denied := mcp.Errorf(mcp.KindForbidden, "forbidden by policy rule %q", d.Rule)
 	if d.Err != nil {
@@ -184,8 +184,8 @@ func (c *Control) Asked(fn func(o external.Outcome, n int64)) {
 	}
 }
 
-// lacking returns the error for a request that lacks the scopes d.Need.
-func (x *Decider) lacking(rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
+// scopeError returns the error for a request that lacks the scopes d.Need.
+func (x *Decider) scopeError(rules *revision.Rules, call *mcp.Call, d *policy.Decision) *mcp.Error {
 	needs := strings.Join(d.Need, " ")
 	e := &mcp.Error{Kind: mcp.KindForbidden, Data: mcp.LackingData(d.Need), Challenge: x.challenge(rules, call, d.Need)}
 	switch {

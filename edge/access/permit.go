@@ -66,7 +66,7 @@ func (p *Permit) Ask(ctx context.Context, call *mcp.Call) error {
 	}
 	a, err := p.by.external.Ask(ctx, call)
 	if errors.Is(err, external.ErrClosed) {
-		return p.by.closed(err)
+		return p.by.closedError(err)
 	}
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (x *Decider) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 	a, err := x.askOnce(ctx, call, task)
 	switch {
 	case errors.Is(err, external.ErrClosed):
-		return x.closed(err)
+		return x.closedError(err)
 	case err != nil:
 		return err
 	}
