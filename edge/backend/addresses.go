@@ -35,7 +35,7 @@ type addressConfig struct {
 func serviceConfig(o *Outliers, health string) string {
 	policy := map[string]any{roundrobin.Name: struct{}{}}
 	if o != nil || health != HealthOff {
-		policy = map[string]any{addressPolicy: addressConfig{Health: health, Outliers: o.filled()}}
+		policy = map[string]any{addressPolicy: addressConfig{Health: health, Outliers: o.withDefaults()}}
 	}
 	text, err := json.Marshal(map[string]any{"loadBalancingConfig": []any{policy}})
 	if err != nil {
@@ -158,7 +158,7 @@ func (p addressPicker) Pick(info balancer.PickInfo) (balancer.PickResult, error)
 type address struct {
 	balancer.SubConn
 	of     *addressBalancer
-	judged *judged // nil: no outlier detection
+	judged *addressStats // nil: no outlier detection
 
 	mu       sync.Mutex
 	ejected  bool

@@ -23,8 +23,8 @@ const (
 	allKinds = Tools | Resources | Prompts
 )
 
-// each lists the kinds one by one, in the order in which they are listed.
-var each = [...]Kinds{Tools, Resources, Prompts}
+// singleKinds lists the kinds one by one, in the order in which they are listed.
+var singleKinds = [...]Kinds{Tools, Resources, Prompts}
 
 // Has reports whether all of k is in the set.
 func (s Kinds) Has(k Kinds) bool { return s&k == k }
@@ -121,14 +121,14 @@ func (c *Catalog) Unlisted() *Catalog {
 var absent = &Catalog{Describe: &pb.DescribeResponse{}}
 
 // lists holds the lists of the three kinds; nil means never listed, or unreachable for too long.
-type lists [len(each)]*list
+type lists [len(singleKinds)]*list
 
 // assemble creates a catalog. It drops describe if there is no list.
 func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	c := &Catalog{Describe: describe}
 	for i, one := range l {
 		if one == nil {
-			c.Unread |= each[i]
+			c.Unread |= singleKinds[i]
 			continue
 		}
 		c.Present = true

@@ -22,11 +22,11 @@ func (f *fault) Unwrap() error { return f.err }
 // noPreface is gRPC's error for a server that accepts a connection and does not begin HTTP/2.
 const noPreface = "error reading server preface"
 
-// explained explains an error of connecting to a target, if the dialer failed, the server did not
+// explain explains an error of connecting to a target, if the dialer failed, the server did not
 // answer, or it speaks no gRPC without TLS. secure means that the edge speaks TLS. It returns TLS
 // errors and others unchanged.
-func explained(err error, target string, secure bool) error {
-	if silent(err.Error()) {
+func explain(err error, target string, secure bool) error {
+	if isSilent(err.Error()) {
 		return &fault{target + " takes connections and does not answer: it may hang, or wait for another protocol than gRPC", err}
 	}
 	what, dialed := dialFault(err.Error())
@@ -53,9 +53,9 @@ func explained(err error, target string, secure bool) error {
 	return &fault{text, err}
 }
 
-// silent reports whether an error of a gRPC channel means that a server sent nothing, at the start
+// isSilent reports whether an error of a gRPC channel means that a server sent nothing, at the start
 // of HTTP/2 or TLS, until the attempt to connect ended.
-func silent(text string) bool {
+func isSilent(text string) bool {
 	return strings.Contains(text, "error reading server preface: ") &&
 		(strings.Contains(text, "use of closed network connection") || strings.Contains(text, "i/o timeout")) ||
 		strings.Contains(text, "authentication handshake failed: context deadline exceeded")

@@ -73,16 +73,16 @@ func TestProxiesAreNamed(t *testing.T) {
 	said := status.Error(codes.Unavailable,
 		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:3128: connect: connection refused"`)
 	for target, want := range map[string]bool{"dns:///shop.internal:50051": true, "shop.internal:50051": true, "near.internal:50051": false, "unix:///a.sock": false, "127.0.0.1:1": false} {
-		text := explained(said, target, false).Error()
+		text := explain(said, target, false).Error()
 		if strings.Contains(text, "through the proxy http://me:xxxxx@127.0.0.1:3128, by HTTPS_PROXY") != want || strings.Contains(text, "secret") {
 			t.Errorf("%s: %s", target, text)
 		}
 	}
 	other := status.Error(codes.Unavailable, "error reading server preface: EOF")
-	if explained(other, "a:1", true) != other {
+	if explain(other, "a:1", true) != other {
 		t.Error("another fault is not what it was")
 	}
-	if plain := explained(other, "a:1", false); !errors.Is(plain, other) || !strings.Contains(plain.Error(), "if the backend speaks TLS, give it tls: {}") {
+	if plain := explain(other, "a:1", false); !errors.Is(plain, other) || !strings.Contains(plain.Error(), "if the backend speaks TLS, give it tls: {}") {
 		t.Errorf("without TLS: %v", plain)
 	}
 }

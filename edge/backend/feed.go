@@ -59,7 +59,7 @@ func (b *Backend) feed(ctx context.Context, f *feed) {
 		}
 		b.log.Debug("change feed ended; it is opened again", "kind", f.kind.String(), "error", clip(err))
 		f.settle()
-		retry.lasted(time.Since(began))
+		retry.resetAfter(time.Since(began))
 		if !retry.wait(ctx) {
 			return
 		}

@@ -100,13 +100,13 @@ type Listing struct {
 // Read describes the backend, opens its change feeds and reads all its lists, once. The error is
 // that of Describe; lists that cannot be read are reported in the survey.
 func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
-	r := &refresher{b: i.Backend, retry: i.newRetry(), about: &description{}}
+	r := &refresher{b: i.Backend, retry: i.newRetry(), described: &description{}}
 	if err := r.readAll(ctx, true); err != nil {
 		return nil, err
 	}
-	s := &Survey{Described: r.about.described, Notes: i.notes()}
+	s := &Survey{Described: r.described.described, Notes: i.notes()}
 	var all lists
-	for n, kind := range each {
+	for n, kind := range singleKinds {
 		l := Listing{Kind: kind, Err: r.parts[n].err}
 		all[n] = r.parts[n].list
 		if l.Err == nil {
@@ -115,10 +115,10 @@ func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 		}
 		s.Lists = append(s.Lists, l)
 	}
-	s.Catalog = all.assemble(r.about.response(&all, 0))
+	s.Catalog = all.assemble(r.described.response(&all, 0))
 	s.Unannounced = i.NotCarried(s.Catalog.Describe.GetExtensionsJson())
 	withoutFeeds := *r
-	withoutFeeds.feeds = [len(each)]*feed{} // feeds are not checked
+	withoutFeeds.feeds = [len(singleKinds)]*feed{} // feeds are not checked
 	s.Breaches, s.Failures = withoutFeeds.problems()
 	s.Empty = r.emptyReason(ctx)
 	return s, nil

@@ -103,7 +103,7 @@ func (b *Backend) reason(ctx context.Context) error {
 			return unknown
 		}
 	}
-	return explained(err, b.cfg.Target, b.cfg.Credentials != nil)
+	return explain(err, b.cfg.Target, b.cfg.Credentials != nil)
 }
 
 // unresolved returns why the target has no address: the reason of its Resolver, or that DNS does

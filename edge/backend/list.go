@@ -119,7 +119,7 @@ func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *
 	if err != nil {
 		return err
 	}
-	l.tools = sound(l, entries, vet.Tool)
+	l.tools = validEntries(l, entries, vet.Tool)
 	return nil
 }
 
@@ -139,14 +139,14 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	if err != nil && status.Code(err) != codes.Unimplemented {
 		return err
 	}
-	l.resources = sound(l, entries, vet.Resource)
-	l.templates = l.affordable(sound(l, templates, vet.Template))
+	l.resources = validEntries(l, entries, vet.Resource)
+	l.templates = l.boundTemplates(validEntries(l, templates, vet.Template))
 	return l.readSkills(ctx, client, who)
 }
 
-// affordable returns the first templates within MaxTemplateVariables, and reports the others. This
+// boundTemplates returns the first templates within MaxTemplateVariables, and reports the others. This
 // bounds the cost of matching a URI with a backend's templates.
-func (l *list) affordable(templates []*pb.ResourceTemplate) []*pb.ResourceTemplate {
+func (l *list) boundTemplates(templates []*pb.ResourceTemplate) []*pb.ResourceTemplate {
 	variables := 0
 	for i, t := range templates {
 		parsed, err := uris.Parse(t.GetUriTemplate())
@@ -174,7 +174,7 @@ func (l *list) readSkills(ctx context.Context, client pb.ResourceServiceClient, 
 	if err != nil {
 		return err
 	}
-	l.hasSkills, l.skills = true, sound(l, entries, vet.Skill)
+	l.hasSkills, l.skills = true, validEntries(l, entries, vet.Skill)
 	return nil
 }
 
@@ -186,12 +186,12 @@ func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, w
 	if err != nil {
 		return err
 	}
-	l.prompts = sound(l, entries, vet.Prompt)
+	l.prompts = validEntries(l, entries, vet.Prompt)
 	return nil
 }
 
-// sound returns the valid entries and reports the others. check is a function of package vet.
-func sound[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
+// validEntries returns the valid entries and reports the others. check is a function of package vet.
+func validEntries[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
 	seen := make(map[string]bool, len(entries))
 	kept := entries[:0]
 	for i, e := range entries {

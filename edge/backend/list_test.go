@@ -15,7 +15,7 @@ import (
 
 func TestDuplicatesAreLeftOut(t *testing.T) {
 	var l list
-	kept := sound(&l, []*pb.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a"}}, vet.Tool)
+	kept := validEntries(&l, []*pb.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a"}}, vet.Tool)
 	if len(kept) != 2 || kept[0].Title != "first" || kept[1].Name != "b" || len(l.problems) != 1 {
 		t.Fatalf("kept %v, problems %q", kept, l.problems)
 	}
@@ -34,7 +34,7 @@ func TestTemplatesBeyondTheirBoundAreLeftOut(t *testing.T) {
 	for i := range MaxTemplateVariables/2 + 3 {
 		all = append(all, &pb.ResourceTemplate{UriTemplate: fmt.Sprintf("x://%d/{a}", i)})
 	}
-	if kept := l.affordable(all); len(kept) != MaxTemplateVariables/2 || len(l.problems) != 1 || !strings.Contains(l.problems[0], "3 templates from") {
+	if kept := l.boundTemplates(all); len(kept) != MaxTemplateVariables/2 || len(l.problems) != 1 || !strings.Contains(l.problems[0], "3 templates from") {
 		t.Errorf("%d of %d kept, problems %q", len(kept), len(all), l.problems)
 	}
 }

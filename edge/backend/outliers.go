@@ -46,8 +46,8 @@ const (
 // maxEjections bounds the duration of an ejection, as a multiple of Ejection.
 const maxEjections = 10
 
-// filled returns a copy with defaults in place of zeros; nil for nil.
-func (o *Outliers) filled() *Outliers {
+// withDefaults returns a copy with defaults in place of zeros; nil for nil.
+func (o *Outliers) withDefaults() *Outliers {
 	if o == nil {
 		return nil
 	}
@@ -68,11 +68,11 @@ type detector struct {
 	done   chan struct{}
 
 	mu        sync.Mutex
-	addresses map[string]*judged
+	addresses map[string]*addressStats
 }
 
-// judged is an address that is judged. detector.mu guards the fields that are not atomic.
-type judged struct {
+// addressStats is an address that is judged. detector.mu guards the fields that are not atomic.
+type addressStats struct {
 	name string
 	// calls and failed count the calls that ended since the address was last judged.
 	calls, failed atomic.Int64
@@ -85,7 +85,7 @@ type judged struct {
 
 // newDetector starts a detector. close ends it.
 func newDetector(o Outliers, target string) *detector {
-	d := &detector{o: o, target: target, done: make(chan struct{}), addresses: map[string]*judged{}}
+	d := &detector{o: o, target: target, done: make(chan struct{}), addresses: map[string]*addressStats{}}
 	go d.run()
 	return d
 }
@@ -96,7 +96,7 @@ func (d *detector) run() {
 	for {
 		select {
 		case now := <-interval.C:
-			d.judge(now)
+			d.evaluate(now)
 		case <-d.done:
 			return
 		}
@@ -107,12 +107,12 @@ func (d *detector) run() {
 func (d *detector) close() { close(d.done) }
 
 // join adds a connection to an address.
-func (d *detector) join(name string, a *address) *judged {
+func (d *detector) join(name string, a *address) *addressStats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j := d.addresses[name]
 	if j == nil {
-		j = &judged{name: name, connections: map[*address]struct{}{}}
+		j = &addressStats{name: name, connections: map[*address]struct{}{}}
 		d.addresses[name] = j
 	}
 	j.connections[a] = struct{}{}
@@ -121,7 +121,7 @@ func (d *detector) join(name string, a *address) *judged {
 }
 
 // leave removes a connection. An address without one is forgotten.
-func (d *detector) leave(j *judged, a *address) {
+func (d *detector) leave(j *addressStats, a *address) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if delete(j.connections, a); len(j.connections) == 0 && d.addresses[j.name] == j {
@@ -131,7 +131,7 @@ func (d *detector) leave(j *judged, a *address) {
 
 // count counts a call that ended. Statuses that callers cause do not count as failures of the
 // address.
-func (j *judged) count(err error) {
+func (j *addressStats) count(err error) {
 	j.calls.Add(1)
 	switch status.Code(err) {
 	case codes.Unknown, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
@@ -139,14 +139,14 @@ func (j *judged) count(err error) {
 	}
 }
 
-// judge ejects addresses by the calls since its previous run, and readmits those whose ejection is
+// evaluate ejects addresses by the calls since its previous run, and readmits those whose ejection is
 // over. If fewer than two addresses had enough calls, it ejects none, since there is nothing to
 // compare with.
-func (d *detector) judge(now time.Time) {
+func (d *detector) evaluate(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	enough, ejected := 0, 0
-	var outliers []*judged
+	var outliers []*addressStats
 	for _, j := range d.addresses {
 		calls, failed := j.calls.Swap(0), j.failed.Swap(0)
 		judgedNow := calls >= int64(d.o.Calls)
@@ -154,7 +154,7 @@ func (d *detector) judge(now time.Time) {
 			enough++
 		}
 		switch {
-		case j.ejected && now.Sub(j.since) >= d.lasts(j):
+		case j.ejected && now.Sub(j.since) >= d.ejectionTime(j):
 			d.set(j, false)
 		case j.ejected:
 			ejected++
@@ -177,20 +177,20 @@ func (d *detector) judge(now time.Time) {
 	}
 }
 
-// lasts returns the duration of an ejection.
-func (d *detector) lasts(j *judged) time.Duration {
+// ejectionTime returns the duration of an ejection.
+func (d *detector) ejectionTime(j *addressStats) time.Duration {
 	return d.o.Ejection * time.Duration(min(j.times, maxEjections))
 }
 
 // set ejects an address, or readmits it. d.mu is locked.
-func (d *detector) set(j *judged, ejected bool) {
+func (d *detector) set(j *addressStats, ejected bool) {
 	j.ejected = ejected
 	for a := range j.connections {
 		a.eject(ejected)
 	}
 	if ejected {
 		slog.Warn("an address of a target gets no calls for a while, because they fail there and not elsewhere", "target", d.target, "address", j.name,
-			"for", d.lasts(j))
+			"for", d.ejectionTime(j))
 		return
 	}
 	slog.Info("an address of a target gets calls again", "target", d.target, "address", j.name)

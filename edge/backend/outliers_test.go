@@ -78,7 +78,7 @@ func TestOutliersAreJudged(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &detector{o: *c.o.filled(), addresses: map[string]*judged{}}
+			d := &detector{o: *c.o.withDefaults(), addresses: map[string]*addressStats{}}
 			connections := map[string]*address{"a": {}, "b": {}}
 			for name, a := range connections {
 				a.judged = d.join(name, a)
@@ -95,7 +95,7 @@ func TestOutliersAreJudged(t *testing.T) {
 					}
 				}
 				now = now.Add(d.o.Interval)
-				d.judge(now)
+				d.evaluate(now)
 				got := ""
 				for _, name := range []string{"a", "b"} {
 					if connections[name].ejected {
@@ -113,7 +113,7 @@ func TestOutliersAreJudged(t *testing.T) {
 // Errors that a caller can cause do not count against an address. A new connection to an address
 // starts without a history.
 func TestOutliersOfCallers(t *testing.T) {
-	d := &detector{o: *(&Outliers{Calls: 1}).filled(), addresses: map[string]*judged{}}
+	d := &detector{o: *(&Outliers{Calls: 1}).withDefaults(), addresses: map[string]*addressStats{}}
 	a := &address{of: &addressBalancer{outliers: d}}
 	j := d.join("a", a)
 	for _, code := range []codes.Code{codes.OK, codes.Canceled, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,

@@ -81,7 +81,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	var space [128]byte
 	key := string(p.AppendIdentity(space[:0], b.claims))
 	kept, generation := b.private.get(key)
-	if b.fresh(kept) {
+	if b.isFresh(kept) {
 		return kept.catalog, nil
 	}
 	fresh, err := b.readBounded(ctx, key, p, generation)
@@ -124,14 +124,16 @@ func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 		return c
 	}
 	var space [128]byte
-	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.claims))); b.fresh(kept) {
+	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.claims))); b.isFresh(kept) {
 		return kept.catalog
 	}
 	return nil
 }
 
-// fresh reports whether a cached catalog need not be read again; false for nil.
-func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.read) < b.cfg.Refresh }
+// isFresh reports whether a cached catalog need not be read again; false for nil.
+func (b *Backend) isFresh(kept *own) bool {
+	return kept != nil && time.Since(kept.read) < b.cfg.Refresh
+}
 
 // readShared reads a principal's catalog once for all concurrent requests. The reading continues
 // when one of them ends.
@@ -139,7 +141,7 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 	// The key has the generation, so that a request after a change does not get an earlier reading.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
-		if kept, now := b.private.get(key); now == generation && b.fresh(kept) {
+		if kept, now := b.private.get(key); now == generation && b.isFresh(kept) {
 			return kept.catalog, nil // A reading has ended since the caller read the cache.
 		}
 		if !b.group.add() {
@@ -176,7 +178,7 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 		return nil, err
 	}
 	bytes := 0
-	for i, kind := range each {
+	for i, kind := range singleKinds {
 		if lists[i] == nil || !lists[i].private {
 			continue
 		}

@@ -16,11 +16,11 @@ import (
 // refresher keeps one backend's catalog current. It runs in one goroutine, which alone uses its
 // fields.
 type refresher struct {
-	b     *Backend
-	parts [len(each)]part
-	feeds [len(each)]*feed
-	about *description
-	retry *retry
+	b         *Backend
+	parts     [len(singleKinds)]part
+	feeds     [len(singleKinds)]*feed
+	described *description
+	retry     *retry
 
 	// seen is the epoch of the connection that was described.
 	seen uint64
@@ -68,7 +68,7 @@ const maxIdle = time.Hour
 
 func (r *refresher) run(ctx context.Context) {
 	r.retry = r.b.newRetry()
-	r.about = &description{}
+	r.described = &description{}
 	r.gap = r.b.tune.gap
 	timer := time.NewTimer(maxIdle)
 	defer timer.Stop()
@@ -175,10 +175,10 @@ func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 		return err
 	}
 	if !fresh {
-		about.probed, about.subscribe = r.about.probed, r.about.subscribe
-		about.completion, about.promptValues = r.about.completion, r.about.promptValues
+		about.probed, about.subscribe = r.described.probed, r.described.subscribe
+		about.completion, about.promptValues = r.described.completion, r.described.promptValues
 	}
-	r.about = about
+	r.described = about
 	r.openFeeds(ctx, fresh)
 	r.take()
 	r.readSome(ctx, allKinds)
@@ -191,8 +191,8 @@ func (r *refresher) readAll(ctx context.Context, fresh bool) error {
 // openFeeds opens the feeds that the backend offers, ends those it no longer offers, and waits a
 // bounded time until all have settled. A feed that starts later triggers another read of its kind.
 func (r *refresher) openFeeds(ctx context.Context, fresh bool) {
-	for i, kind := range each {
-		_, wanted := r.about.serves(kind)
+	for i, kind := range singleKinds {
+		_, wanted := r.described.serves(kind)
 		f := r.feeds[i]
 		if f != nil && (!wanted || fresh && f.missing.Load()) {
 			f.cancel()
@@ -225,11 +225,11 @@ func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
 	if r.reported&kinds != 0 {
 		r.b.private.drop()
 	}
-	for i, kind := range each {
+	for i, kind := range singleKinds {
 		if !kinds.Has(kind) {
 			continue
 		}
-		if served, _ := r.about.serves(kind); !served {
+		if served, _ := r.described.serves(kind); !served {
 			r.parts[i] = part{list: &list{}}
 			continue
 		}
@@ -268,7 +268,7 @@ func (r *refresher) expire() {
 func (r *refresher) publish() {
 	now := &content{}
 	var feeds, private Kinds
-	for i, kind := range each {
+	for i, kind := range singleKinds {
 		now.lists[i] = r.parts[i].list
 		if f := r.feeds[i]; f != nil && f.begun.Load() {
 			feeds |= kind
@@ -277,7 +277,7 @@ func (r *refresher) publish() {
 			private |= kind
 		}
 	}
-	now.describe = r.about.response(&now.lists, feeds)
+	now.describe = r.described.response(&now.lists, feeds)
 	c := now.lists.assemble(now.describe)
 	before := r.b.Catalog()
 	kinds, differs := changes(before, c)
@@ -299,7 +299,7 @@ func (r *refresher) updateStatus(ctx context.Context) {
 	breaches, failures := r.problems()
 	r.b.setProblems(breaches, failures, r.emptyReason(ctx))
 	failure, working := r.undescribed, false
-	for i, kind := range each {
+	for i, kind := range singleKinds {
 		switch err := r.parts[i].err; {
 		case err == nil:
 			working = true
@@ -317,15 +317,15 @@ func (r *refresher) updateStatus(ctx context.Context) {
 // problems returns the known problems of the backend: violations of the contract, and lists that
 // cannot be read.
 func (r *refresher) problems() (breaches, failures []string) {
-	breaches = slices.Clone(r.about.problems)
+	breaches = slices.Clone(r.described.problems)
 	if r.undescribed != nil {
 		failures = append(failures, r.undescribed.Error())
 	}
-	for i, kind := range each {
+	for i, kind := range singleKinds {
 		p, f := &r.parts[i], r.feeds[i]
 		switch {
 		case f == nil:
-		case f.missing.Load() && r.about.described != nil:
+		case f.missing.Load() && r.described.described != nil:
 			breaches = append(breaches, fmt.Sprintf("Describe says that the change feed of %s is served, but it is UNIMPLEMENTED", kind))
 		case f.slow && !f.begun.Load() && !f.missing.Load():
 			breaches = append(breaches, fmt.Sprintf("the change feed of %s does not begin with started", kind))
@@ -337,7 +337,7 @@ func (r *refresher) problems() (breaches, failures []string) {
 			failures = append(failures, fmt.Sprintf("the list of %s cannot be read: %v", kind, p.err))
 			continue
 		}
-		if served, _ := r.about.serves(kind); served && r.about.described != nil && !p.list.served {
+		if served, _ := r.described.serves(kind); served && r.described.described != nil && !p.list.served {
 			breaches = append(breaches, fmt.Sprintf("Describe says that %s are served, but the list is UNIMPLEMENTED", kind))
 		}
 		breaches = append(breaches, p.list.problems...)

@@ -25,8 +25,8 @@ func (r *retry) delay() time.Duration {
 // reset makes the next wait the shortest.
 func (r *retry) reset() { r.next = r.lowest }
 
-// lasted resets the backoff if the attempt lasted longer than the next wait.
-func (r *retry) lasted(d time.Duration) {
+// resetAfter resets the backoff if the attempt lasted longer than the next wait.
+func (r *retry) resetAfter(d time.Duration) {
 	if d > r.next {
 		r.reset()
 	}

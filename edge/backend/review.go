@@ -15,7 +15,7 @@ func (l *list) review(ctx context.Context, by func(context.Context, []proto.Mess
 	if l.tools, err = reviewed(ctx, listed, by); err != nil {
 		return err
 	}
-	l.listed = changed(listed, l.tools)
+	l.listed = changedTools(listed, l.tools)
 	if l.prompts, err = reviewed(ctx, l.prompts, by); err != nil {
 		return err
 	}
@@ -23,14 +23,14 @@ func (l *list) review(ctx context.Context, by func(context.Context, []proto.Mess
 	if l.resources, err = reviewed(ctx, l.resources, by); err != nil {
 		return err
 	}
-	l.withheld = withheld(before, l.resources)
+	l.withheld = removedURIs(before, l.resources)
 	l.templates, err = reviewed(ctx, l.templates, by)
 	return err
 }
 
-// changed maps each tool with changed texts in left to the listed one. It returns nil if there are
+// changedTools maps each tool with changed texts in left to the listed one. It returns nil if there are
 // none.
-func changed(listed, left []*pb.Tool) map[*pb.Tool]*pb.Tool {
+func changedTools(listed, left []*pb.Tool) map[*pb.Tool]*pb.Tool {
 	byName := make(map[string]*pb.Tool, len(listed))
 	for _, t := range listed {
 		byName[t.GetName()] = t
@@ -47,9 +47,9 @@ func changed(listed, left []*pb.Tool) map[*pb.Tool]*pb.Tool {
 	return out
 }
 
-// withheld returns the URIs of the removed resources, as listed and in their normal form, or nil if
+// removedURIs returns the URIs of the removed resources, as listed and in their normal form, or nil if
 // none was removed.
-func withheld(resources, left []*pb.Resource) map[string]bool {
+func removedURIs(resources, left []*pb.Resource) map[string]bool {
 	if len(resources) == len(left) {
 		return nil
 	}

@@ -22,5 +22,5 @@ func Children(entries []*pb.Resource) (valid []*pb.Resource, problems []string, 
 		return nil, nil, &boundError{fmt.Sprintf("ListResourceDirectory gives %d entries in one page: give at most %d", len(entries), MaxEntries)}
 	}
 	l := &list{}
-	return sound(l, entries, vet.Resource), l.problems, nil
+	return validEntries(l, entries, vet.Resource), l.problems, nil
 }

@@ -139,12 +139,12 @@ func (b *Backend) follow(ctx context.Context, w *watch) {
 			notified = false
 			b.notify(w, "")
 		}, grpc.WaitForReady(true))
-		if !notified && ctx.Err() == nil && refused(err) {
+		if !notified && ctx.Err() == nil && rejectsRequest(err) {
 			// The resource may no longer exist; a watcher that reads it now gets the error.
 			notified = true
 			b.notify(w, "")
 		}
-		retry.lasted(time.Since(began))
+		retry.resetAfter(time.Since(began))
 	}
 }
 
@@ -219,8 +219,8 @@ func (b *Backend) notify(w *watch, uri string) {
 	}
 }
 
-// refused reports whether a status rejects the request itself.
-func refused(err error) bool {
+// rejectsRequest reports whether a status rejects the request itself.
+func rejectsRequest(err error) bool {
 	switch status.Code(err) {
 	case codes.NotFound, codes.PermissionDenied, codes.InvalidArgument, codes.Unimplemented,
 		codes.FailedPrecondition, codes.Unauthenticated, codes.OutOfRange:
