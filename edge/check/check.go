@@ -22,7 +22,7 @@ type timing struct {
 	learn time.Duration
 	// settle bounds the time in which a feed must begin.
 	settle time.Duration
-	// brief is the first deadline of calls that are abandoned on purpose.
+	// brief is the first deadline of calls that are cancelled on purpose.
 	brief time.Duration
 }
 

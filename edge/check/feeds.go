@@ -82,19 +82,19 @@ func (p *prober) follow(ctx context.Context, rpc string, promised bool, open ope
 	}
 	switch code := status.Code(err); {
 	case err == nil && !started:
-		p.breaks("%s: the first event is not started: send it first, so that nothing falls between", rpc)
+		p.violation("%s: the first event is not started: send it first, so that nothing falls between", rpc)
 	case err == nil:
 		return p.staysOpen(ctx, cancel, rpc, recv)
 	case errors.Is(err, io.EOF):
-		p.breaks("%s: the feed ends without started: it must stay open until its caller leaves", rpc)
+		p.violation("%s: the feed ends without started: it must stay open until its caller leaves", rpc)
 	case code == codes.Unimplemented && promised:
-		p.breaks("%s: UNIMPLEMENTED, although Describe says that it is served", rpc)
+		p.violation("%s: UNIMPLEMENTED, although Describe says that it is served", rpc)
 	case code == codes.Unimplemented:
 		p.note("%s: UNIMPLEMENTED: clients are not notified of changes", rpc)
 	case code == codes.DeadlineExceeded:
-		p.breaks("%s: started does not come within %v", rpc, p.timing.settle)
+		p.violation("%s: started does not come within %v", rpc, p.timing.settle)
 	default:
-		p.breaks("%s: %s instead of started", rpc, statusText(err))
+		p.violation("%s: %s instead of started", rpc, statusText(err))
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 	select {
 	case err := <-ended:
 		if ctx.Err() == nil {
-			p.breaks("%s: the feed ends by itself after started (%v): it must stay open until its caller leaves", rpc, err)
+			p.violation("%s: the feed ends by itself after started (%v): it must stay open until its caller leaves", rpc, err)
 			return ""
 		}
 	case <-watched.C:
@@ -131,7 +131,7 @@ func (p *prober) abandonFeeds(ctx context.Context, kind backend.Kinds) {
 	p.try(func() string {
 		shared, cancel := p.bounded(ctx)
 		defer cancel()
-		for range abandoned {
+		for range abandonedStreams {
 			recv, err := open(shared)
 			if err == nil {
 				_, err = recv()
@@ -140,19 +140,19 @@ func (p *prober) abandonFeeds(ctx context.Context, kind backend.Kinds) {
 			case status.Code(err) == codes.Unimplemented:
 				return ""
 			case err != nil:
-				p.breaks("%s: of %d feeds at a time one ends with %s: a feed must not keep others waiting", rpc, abandoned, statusText(err))
+				p.violation("%s: of %d feeds at a time one ends with %s: a feed must not keep others waiting", rpc, abandonedStreams, statusText(err))
 				return ""
 			}
 		}
 		if !p.answers(ctx, kind) {
-			p.breaks("%s: while %d feeds are open, lists are not answered: a feed must not hold a thread that calls need", rpc, abandoned)
+			p.violation("%s: while %d feeds are open, lists are not answered: a feed must not hold a thread that calls need", rpc, abandonedStreams)
 			return ""
 		}
 		cancel()
 		if !p.answers(ctx, kind) {
-			p.breaks("%s: after %d feeds were cancelled, lists are not answered: a feed must end when its caller leaves", rpc, abandoned)
+			p.violation("%s: after %d feeds were cancelled, lists are not answered: a feed must end when its caller leaves", rpc, abandonedStreams)
 			return ""
 		}
-		return fmt.Sprintf("%s: %d feeds at a time, then cancelled, and calls are answered", rpc, abandoned)
+		return fmt.Sprintf("%s: %d feeds at a time, then cancelled, and calls are answered", rpc, abandonedStreams)
 	})
 }

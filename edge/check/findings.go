@@ -32,16 +32,16 @@ func (f *findings) ok(format string, args ...any) { f.line("ok", format, args...
 // note reports something that the contract permits but that is worth knowing.
 func (f *findings) note(format string, args ...any) { f.line("note", format, args...) }
 
-// breaks reports a violation of the contract.
-func (f *findings) breaks(format string, args ...any) {
+// violation reports a violation of the contract.
+func (f *findings) violation(format string, args ...any) {
 	f.line("breaks", format, args...)
 	if f.breaches++; f.breaches == 1 {
 		f.first = fmt.Sprintf(format, args...)
 	}
 }
 
-// wrong reports why a part of the trial cannot be tried, which is not the backend's fault.
-func (f *findings) wrong(format string, args ...any) {
+// cannotTry reports why a part of the trial cannot be tried, which is not the backend's fault.
+func (f *findings) cannotTry(format string, args ...any) {
 	f.line("wrong", format, args...)
 	if f.mistake == "" {
 		f.mistake = fmt.Sprintf(format, args...)

@@ -45,7 +45,7 @@ func (p *prober) listers(kind backend.Kinds) []lister {
 func (p *prober) lists(ctx context.Context, kind backend.Kinds) {
 	for _, l := range p.listers(kind) {
 		p.try(func() string { return p.pages(ctx, l) })
-		p.try(func() string { return p.strayToken(ctx, l) })
+		p.try(func() string { return p.checkInvalidToken(ctx, l) })
 	}
 }
 
@@ -57,12 +57,12 @@ func (p *prober) pages(ctx context.Context, l lister) (ok string) {
 		keys, next, bytes, err := l.page(ctx, token, 0)
 		if err != nil {
 			if status.Code(err) != codes.Unimplemented {
-				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, statusText(err))
+				p.violation("%s: the list cannot be read a second time: %s", l.rpc, statusText(err))
 			}
 			return ""
 		}
 		if bytes > pageBytes {
-			p.breaks("%s: a page has %d bytes: at most %d, since gRPC receivers take no more by default", l.rpc, bytes, pageBytes)
+			p.violation("%s: a page has %d bytes: at most %d, since gRPC receivers take no more by default", l.rpc, bytes, pageBytes)
 		}
 		if whole, token = append(whole, keys...), next; token == "" {
 			break
@@ -73,10 +73,10 @@ func (p *prober) pages(ctx context.Context, l lister) (ok string) {
 		keys, next, _, err := l.page(ctx, token, 1)
 		switch {
 		case err != nil:
-			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, statusText(err))
+			p.violation("%s: page %d of one entry each: %s", l.rpc, n+1, statusText(err))
 			return ""
 		case len(keys) > 1:
-			p.breaks("%s: page_size 1 gives %d entries: at most page_size", l.rpc, len(keys))
+			p.violation("%s: page_size 1 gives %d entries: at most page_size", l.rpc, len(keys))
 			return ""
 		}
 		if single, token = append(single, keys...), next; token == "" {
@@ -84,12 +84,12 @@ func (p *prober) pages(ctx context.Context, l lister) (ok string) {
 		}
 	}
 	if most := min(len(whole), maxTried); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
-		p.breaks("%s: in pages of one it gives %.200q, in its own pages %.200q: entries and order must be the same", l.rpc, single, whole)
+		p.violation("%s: in pages of one it gives %.200q, in its own pages %.200q: entries and order must be the same", l.rpc, single, whole)
 	}
 	return fmt.Sprintf("%s: %d entries, the same in pages of one", l.rpc, len(whole))
 }
 
-func (p *prober) strayToken(ctx context.Context, l lister) (ok string) {
+func (p *prober) checkInvalidToken(ctx context.Context, l lister) (ok string) {
 	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	keys, _, _, err := l.page(ctx, unknownName, 0)
@@ -99,7 +99,7 @@ func (p *prober) strayToken(ctx context.Context, l lister) (ok string) {
 	case err == nil:
 		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT would reveal mistakes sooner", l.rpc, len(keys))
 	case crashed(err) || code == codes.DeadlineExceeded:
-		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, statusText(err))
+		p.violation("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, statusText(err))
 	case code != codes.Unimplemented:
 		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT would be clearer", l.rpc, statusText(err))
 	}

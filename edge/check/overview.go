@@ -26,7 +26,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) 
 	}
 	unusable, multiplying := schemas(s.Catalog.Tools)
 	for _, text := range slices.Concat(s.Failures, s.Breaches, unusable) {
-		f.breaks("%s", text)
+		f.violation("%s", text)
 	}
 	for _, text := range multiplying {
 		f.note("%s", text)
@@ -36,7 +36,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) 
 		if implemented && cfg.Adapt == nil {
 			f.note("%s", s.Empty) // it may serve something later
 		} else {
-			f.breaks("%s", s.Empty)
+			f.violation("%s", s.Empty)
 		}
 	}
 	for _, text := range s.Notes {

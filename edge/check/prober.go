@@ -16,9 +16,9 @@ const (
 	unknownName = "mcpedge-check-no-such-thing"
 	// maxTried bounds the pages of a list that are requested, and the entries that are tried.
 	maxTried = 25
-	// abandoned is the number of streams that are opened concurrently and cancelled, to check that
+	// abandonedStreams is the number of streams that are opened concurrently and cancelled, to check that
 	// the backend ends them.
-	abandoned = 40
+	abandonedStreams = 40
 	// pageBytes is the default message limit of gRPC receivers.
 	pageBytes = 4 << 20
 )
@@ -72,7 +72,7 @@ func (p *prober) all(ctx context.Context) {
 		}
 	}
 	if !served && p.breaches == 0 {
-		p.breaks("none of ToolService, ResourceService and PromptService is served")
+		p.violation("none of ToolService, ResourceService and PromptService is served")
 	}
 	p.unused()
 }

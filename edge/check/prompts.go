@@ -16,7 +16,7 @@ import (
 func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 	p.try(func() string {
 		const what = "GetPrompt, an unknown prompt"
-		return judgeUnknown(p.findings, what, p.getPrompt(ctx, what, unknownName, nil))
+		return checkUnknown(p.findings, what, p.getPrompt(ctx, what, unknownName, nil))
 	})
 	for _, listed := range list[:min(len(list), maxTried)] {
 		given := map[string]string{}
@@ -55,30 +55,30 @@ func (p *prober) getListed(ctx context.Context, what, name string, given map[str
 	o := p.getPrompt(ctx, what, name, given)
 	switch {
 	case o.failure != nil:
-		p.note("%s %s: a failure, %s: %.120s", what, with(given), o.failure.GetReason(), o.failure.GetMessage())
+		p.note("%s %s: a failure, %s: %.120s", what, formatArguments(given), o.failure.GetReason(), o.failure.GetMessage())
 		return ""
 	case o.required != nil:
 		return what + ": asks the client first"
 	case o.result == nil:
 		if o.err != nil && !crashed(o.err) && status.Code(o.err) != codes.DeadlineExceeded {
-			p.note("%s %s: %s", what, with(given), statusText(o.err))
+			p.note("%s %s: %s", what, formatArguments(given), statusText(o.err))
 		}
 		return ""
 	}
 	for i, m := range o.result.GetMessages() {
 		if m.GetRole() == pb.Role_ROLE_UNSPECIFIED {
-			p.breaks("%s: messages[%d] has no role: it is required", what, i)
+			p.violation("%s: messages[%d] has no role: it is required", what, i)
 		}
 		p.block(fmt.Sprintf("%s: messages[%d]", what, i), m.GetContent())
 	}
 	if err := vet.Meta(o.result.GetMetaJson()); err != nil {
-		p.breaks("%s: the result: %v", what, err)
+		p.violation("%s: the result: %v", what, err)
 	}
 	return fmt.Sprintf("%s: %d messages", what, len(o.result.GetMessages()))
 }
 
-// with formats the arguments of a prompt.
-func with(given map[string]string) string {
+// formatArguments formats the arguments of a prompt.
+func formatArguments(given map[string]string) string {
 	if len(given) == 0 {
 		return "without arguments"
 	}

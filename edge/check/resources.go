@@ -21,7 +21,7 @@ func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates
 	}
 	p.try(func() string {
 		const what = "ReadResource, an unknown URI"
-		return judgeUnknown(p.findings, what, p.readResource(ctx, what, unknown))
+		return checkUnknown(p.findings, what, p.readResource(ctx, what, unknown))
 	})
 	for _, r := range listed[:min(len(listed), maxTried)] {
 		p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
@@ -61,7 +61,7 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 		return ""
 	}
 	if len(o.result.GetContents()) == 0 {
-		p.breaks("%s: a result without contents: it must have at least one, or be a Failure NOT_FOUND", what)
+		p.violation("%s: a result without contents: it must have at least one, or be a Failure NOT_FOUND", what)
 	}
 	for i, c := range o.result.GetContents() {
 		p.contents(fmt.Sprintf("%s: contents[%d]", what, i), c)
@@ -71,13 +71,13 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 
 func (p *prober) contents(what string, c *pb.ResourceContents) {
 	if err := uris.Check(c.GetUri()); err != nil {
-		p.breaks("%s: uri is %.80q, which is no URI: %v", what, c.GetUri(), err)
+		p.violation("%s: uri is %.80q, which is no URI: %v", what, c.GetUri(), err)
 	}
 	if c.GetBody() == nil {
-		p.breaks("%s: neither text nor blob is set", what)
+		p.violation("%s: neither text nor blob is set", what)
 	}
 	if err := vet.Meta(c.GetMetaJson()); err != nil {
-		p.breaks("%s: %v", what, err)
+		p.violation("%s: %v", what, err)
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	}
 	uri := parsed.Expand(values)
 	if err := uris.Check(uri); err != nil {
-		p.breaks("CompleteResourceTemplate %q: its suggestions make no URI: %v", t.UriTemplate, err)
+		p.violation("CompleteResourceTemplate %q: its suggestions make no URI: %v", t.UriTemplate, err)
 		return
 	}
 	p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q, by its template", uri), uri) })
@@ -125,15 +125,15 @@ func (p *prober) completed(what string, promised bool, complete func() (suggesti
 	r, err := complete()
 	switch code := status.Code(err); {
 	case code == codes.Unimplemented && promised:
-		p.breaks("%s: UNIMPLEMENTED, although Describe says that completion is served", what)
+		p.violation("%s: UNIMPLEMENTED, although Describe says that completion is served", what)
 	case code == codes.Unimplemented:
 		p.note("%s: UNIMPLEMENTED: no suggestions", what)
 	case code == codes.InvalidArgument || code == codes.NotFound:
 		p.note("%s: %s: an empty answer says that there are no suggestions", what, statusText(err))
 	case err != nil:
-		p.breaks("%s: %s", what, statusText(err))
+		p.violation("%s: %s", what, statusText(err))
 	case r.GetTotal() < 0 || r.GetTotal() > 0 && int(r.GetTotal()) < len(r.GetValues()):
-		p.breaks("%s: total is %d, with %d values: it counts them all", what, r.GetTotal(), len(r.GetValues()))
+		p.violation("%s: total is %d, with %d values: it counts them all", what, r.GetTotal(), len(r.GetValues()))
 	default:
 		if len(r.GetValues()) > 100 {
 			p.note("%s: %d values, of which the edge shows 100", what, len(r.GetValues()))

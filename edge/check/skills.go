@@ -49,7 +49,7 @@ func (p *prober) directory(ctx context.Context, uri string) (*pb.ListResourceDir
 // notFound checks the status for an unknown skill.
 func (p *prober) notFound(what string, err error) (ok string) {
 	if status.Code(err) != codes.NotFound {
-		p.breaks("%s: %s: it must be NOT_FOUND", what, statusText(err))
+		p.violation("%s: %s: it must be NOT_FOUND", what, statusText(err))
 		return ""
 	}
 	return what + ": NOT_FOUND"
@@ -59,11 +59,11 @@ func (p *prober) listedSkill(ctx context.Context, listed *pb.Skill) (ok string) 
 	what := fmt.Sprintf("GetSkill %q", listed.Uri)
 	got, err := p.getSkill(ctx, listed.Uri)
 	if err != nil {
-		p.breaks("%s: %s, although it is listed", what, statusText(err))
+		p.violation("%s: %s, although it is listed", what, statusText(err))
 		return ""
 	}
 	if _, err := vet.Skill(got.GetSkill(), func(text string) { p.note("%s: %s", what, text) }); err != nil {
-		p.breaks("%s: %v", what, err)
+		p.violation("%s: %v", what, err)
 		return ""
 	}
 	if !proto.Equal(got.GetSkill(), listed) {
@@ -77,7 +77,7 @@ func (p *prober) skillDirectory(ctx context.Context, s *pb.Skill) (ok string) {
 	what := fmt.Sprintf("ListResourceDirectory %q", root)
 	got, err := p.directory(ctx, root)
 	if err != nil {
-		p.breaks("%s: %s, although it is the directory of a skill", what, statusText(err))
+		p.violation("%s: %s, although it is the directory of a skill", what, statusText(err))
 		return ""
 	}
 	for i, r := range got.GetResources() {
@@ -86,7 +86,7 @@ func (p *prober) skillDirectory(ctx context.Context, s *pb.Skill) (ok string) {
 			err = fmt.Errorf("uri is %.80q: it must be below the directory", r.Uri)
 		}
 		if err != nil {
-			p.breaks("%s: resources[%d]: %v", what, i, err)
+			p.violation("%s: resources[%d]: %v", what, i, err)
 		}
 	}
 	return fmt.Sprintf("%s: %d children", what, len(got.GetResources()))

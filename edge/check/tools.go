@@ -26,7 +26,7 @@ const maxRounds = 5
 func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	p.try(func() string {
 		const what = "CallTool, an unknown tool"
-		return judgeUnknown(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
+		return checkUnknown(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
 			Name: unknownName, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
 	})
 	tried, skipped := 0, skippedTools{findings: p.findings}
@@ -70,13 +70,13 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 					continue
 				}
 			}
-			if sent = append(sent, arguments); refuses(t, arguments) != nil && len(p.calls[t.Name]) == 0 {
+			if sent = append(sent, arguments); schemaViolation(t, arguments) != nil && len(p.calls[t.Name]) == 0 {
 				skipped.add(t.Name, shown, needsMore)
 				continue
 			}
 			p.try(func() string { return p.callThrough(ctx, call, t, arguments) })
 		}
-		if readOnly && len(sent) > 0 && refuses(t, sent[0]) == nil {
+		if readOnly && len(sent) > 0 && schemaViolation(t, sent[0]) == nil {
 			p.try(func() string { return p.abandonTool(ctx, what, t, sent[0]) })
 		}
 		if p.unresponsive {
@@ -103,8 +103,8 @@ func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolReques
 
 // callThrough calls a tool in all its rounds, and answers or declines its questions.
 func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
-	if err := refuses(t, arguments); err != nil {
-		p.wrong("%s: not called, since its schema refuses the arguments: %v", what, err)
+	if err := schemaViolation(t, arguments); err != nil {
+		p.cannotTry("%s: not called, since its schema refuses the arguments: %v", what, err)
 		return ""
 	}
 	r := &pb.CallToolRequest{Name: t.Name, ArgumentsJson: arguments}
@@ -141,7 +141,7 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 				err = given.fits(q, a, o.required.State)
 			}
 			if err != nil {
-				p.wrong("%s: %v", what, err)
+				p.cannotTry("%s: %v", what, err)
 				return ""
 			}
 			asks = append(asks, fmt.Sprintf("; asked %q, %s", q.GetKey(), how))
@@ -199,17 +199,17 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 		p.block(fmt.Sprintf("%s: content[%d]", what, i), block)
 	}
 	if err := vet.Meta(r.GetMetaJson()); err != nil {
-		p.breaks("%s: the result: %v", what, err)
+		p.violation("%s: the result: %v", what, err)
 	}
 	text := r.GetStructuredContentJson()
 	if text == "" {
 		if t.OutputSchemaJson != "" && !r.GetIsError() {
-			p.breaks("%s: there is an output schema, but no structured content", what)
+			p.violation("%s: there is an output schema, but no structured content", what)
 		}
 		return
 	}
 	if !jsonrpc.Valid([]byte(text)) {
-		p.breaks("%s: structured_content_json is no JSON", what)
+		p.violation("%s: structured_content_json is no JSON", what)
 		return
 	}
 	if t.OutputSchemaJson == "" || r.GetIsError() {
@@ -220,7 +220,7 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 		case errors.Is(err, schema.ErrCost):
 			p.note("%s: structured_content_json was not held against the output schema: %v", what, err)
 		case err != nil:
-			p.breaks("%s: structured_content_json is not valid by the output schema: %v", what, err)
+			p.violation("%s: structured_content_json is not valid by the output schema: %v", what, err)
 		}
 	}
 }
@@ -229,24 +229,24 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 func (p *prober) block(what string, b *pb.ContentBlock) {
 	switch {
 	case b.GetContent() == nil:
-		p.breaks("%s is empty: set one of its fields", what)
+		p.violation("%s is empty: set one of its fields", what)
 	case b.GetImage() != nil && b.GetImage().GetMimeType() == "", b.GetAudio() != nil && b.GetAudio().GetMimeType() == "":
-		p.breaks("%s has no mime_type: it is required", what)
+		p.violation("%s has no mime_type: it is required", what)
 	case b.GetResourceLink() != nil:
 		if _, err := vet.Resource(b.GetResourceLink(), func(string) {}); err != nil {
-			p.breaks("%s, a resource_link: %v", what, err)
+			p.violation("%s, a resource_link: %v", what, err)
 		}
 	case b.GetResource() != nil:
 		p.contents(what, b.GetResource())
 	case b.GetRawJson() != "":
 		if root, err := vet.Object("raw_json", b.GetRawJson()); err != nil {
-			p.breaks("%s: %v", what, err)
+			p.violation("%s: %v", what, err)
 		} else if root["type"] == nil {
-			p.breaks("%s: raw_json has no type: it is required", what)
+			p.violation("%s: raw_json has no type: it is required", what)
 		}
 	}
 	if err := vet.Meta(b.GetMetaJson()); err != nil {
-		p.breaks("%s: %v", what, err)
+		p.violation("%s: %v", what, err)
 	}
 }
 
@@ -254,11 +254,11 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 // the backend is too slow to begin all calls before the deadline, it repeats with a later one.
 func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
 	begun := 0
-	for brief := p.timing.brief; begun < abandoned && brief <= p.timing.settle; brief *= 2 {
+	for brief := p.timing.brief; begun < abandonedStreams && brief <= p.timing.settle; brief *= 2 {
 		begun = p.abandonCalls(ctx, t, arguments, brief)
 	}
 	if !p.answers(ctx, backend.Tools) {
-		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
+		p.violation("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
 		return ""
 	}
 	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
@@ -269,7 +269,7 @@ func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, argum
 func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
-	for ; begun < abandoned; begun++ {
+	for ; begun < abandonedStreams; begun++ {
 		about := p.request(newCall(), 1)
 		if _, err := p.b.Tools().CallTool(p.shown(ctx, about), &pb.CallToolRequest{
 			Name: t.Name, ArgumentsJson: arguments, Context: about}); err != nil {

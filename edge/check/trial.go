@@ -61,8 +61,8 @@ type Trial struct {
 	Schemas bool
 }
 
-// refuses returns how arguments violate a tool's schema.
-func refuses(t *pb.Tool, arguments string) error {
+// schemaViolation returns how arguments violate a tool's schema.
+func schemaViolation(t *pb.Tool, arguments string) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &members) != nil || members == nil {
 		return fmt.Errorf("the arguments are no JSON object: %.80q", arguments)

@@ -27,7 +27,7 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`[]`:                  "the arguments are no JSON object",
 		`{`:                   "the arguments are no JSON object",
 	} {
-		err := refuses(tool, arguments)
+		err := schemaViolation(tool, arguments)
 		if err != nil && strings.Contains(err.Error(), "Go value") {
 			t.Errorf("%s: %v speaks of the program", arguments, err)
 		}
