@@ -24,7 +24,7 @@ func TestApprovalsNeed(t *testing.T) {
 		backend + strings.Replace(policy, "message: Pay?", "", 1) + issuers + admin:             "message",
 		backend + strings.Replace(policy, approval, approval+","+approval, 1) + issuers + admin: "twice",
 	} {
-		c, misplaced, err := alone("edge.yaml", []byte(text))
+		c, misplaced, err := fileSettings("edge.yaml", []byte(text))
 		if err == nil {
 			err = misplaced
 		}

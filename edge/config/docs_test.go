@@ -86,11 +86,11 @@ func TestConstantsAreDocumented(t *testing.T) {
 		"limits.streams-per-session": StreamsPerSession, "limits.log-events": StreamEvents, "limits.attempts": Attempts,
 		"limits.session-stale": SessionStale, "limits.task-poll": TaskPoll,
 	} {
-		if text := fmt.Sprint(value); text != fixed[key] || !strings.Contains(constants, " | "+text+" |") {
-			t.Errorf("%s is %s, the error names %s, and docs/limits.md has\n%s", key, text, fixed[key], constants)
+		if text := fmt.Sprint(value); text != fixedKeys[key] || !strings.Contains(constants, " | "+text+" |") {
+			t.Errorf("%s is %s, the error names %s, and docs/limits.md has\n%s", key, text, fixedKeys[key], constants)
 		}
 	}
-	for key, value := range fixed {
+	for key, value := range fixedKeys {
 		if key != "limits" && !strings.HasPrefix(key, "backends.outlier-detection.") && !strings.Contains(constants, " | "+value) {
 			t.Errorf("docs/limits.md does not have %s of %s", value, key)
 		}

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// beside resolves relative file names against the directory of the settings file. It covers all
+// resolveNames resolves relative file names against the directory of the settings file. It covers all
 // members with the tag names:"file" or names:"output". It returns an error if an input file exists
 // in the working directory only: relative names were once resolved there. An output need not exist.
-func beside(file string, c *Config) error {
+func resolveNames(file string, c *Config) error {
 	dir := filepath.Dir(file)
 	var errs []error
 	var walk func(v reflect.Value, path string)

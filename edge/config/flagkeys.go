@@ -34,9 +34,9 @@ func flagHint(name string) string {
 	return fmt.Sprintf("%s is a flag: %s", name, flagAsKey(name))
 }
 
-// asPath returns advice for a key of the file that is written as a path, such as tasks.ttl, and for
+// pathAdvice returns advice for a key of the file that is written as a path, such as tasks.ttl, and for
 // a key that is no longer a setting. It is empty for others.
-func asPath(key string, in section) string {
+func pathAdvice(key string, in section) string {
 	path := key
 	if in.path != "" {
 		path = in.path + "." + key
@@ -44,11 +44,11 @@ func asPath(key string, in section) string {
 	if strings.Contains(key, ".") && slices.ContainsFunc(settings(), func(s setting) bool { return s.key == path }) {
 		return inSections(key)
 	}
-	if constant := fixed["limits."+key]; constant != "" {
+	if constant := fixedKeys["limits."+key]; constant != "" {
 		return fmt.Sprintf("%s is no setting any more: it is always %s; take it out", key, constant)
 	}
 	if strings.Contains(key, ".") && in.path == "" {
-		return formerly(key)
+		return replacementOf(key)
 	}
 	return ""
 }

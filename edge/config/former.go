@@ -38,9 +38,9 @@ var renamed = map[string]string{
 	"limits.log-bytes": "advanced.stream-bytes", "limits.task-polls": "advanced.task-polls",
 }
 
-// fixed maps the keys of earlier versions that are no longer settings to descriptions of the
+// fixedKeys maps the keys of earlier versions that are no longer settings to descriptions of the
 // constants that replace them.
-var fixed = map[string]string{
+var fixedKeys = map[string]string{
 	"limits":       "its keys are in listen, redis, sessions, calls, tasks, streams, clients, lists and advanced",
 	"limits.batch": "64", "limits.headers": "64KiB", "limits.http2-streams": "1000", "limits.listen-bytes": "64MiB",
 	"limits.streams-per-session": "256", "limits.log-events": "1024", "limits.attempts": "5", "limits.session-stale": "30s", "limits.task-poll": "1s",
@@ -63,13 +63,13 @@ var formerFlags = map[string]string{
 	"demo": "demo",
 }
 
-// formerly returns what to write instead of a key of an earlier version; empty if the path is none.
-func formerly(path string) string {
+// replacementOf returns what to write instead of a key of an earlier version; empty if the path is none.
+func replacementOf(path string) string {
 	if now := renamed[path]; now != "" {
-		return fmt.Sprintf("%s is now %s%s", path, now, valueNow(now))
+		return fmt.Sprintf("%s is now %s%s", path, now, currentValue(now))
 	}
 	own := strings.TrimPrefix(path, "kubernetes.") // the keys of kubernetes.backends are those of backends
-	switch now := fixed[own]; {
+	switch now := fixedKeys[own]; {
 	case own == "limits":
 		return "limits is no section any more: " + now
 	case now != "":
@@ -78,8 +78,8 @@ func formerly(path string) string {
 	return ""
 }
 
-// valueNow returns what to write for the values of earlier versions if a key has others now.
-func valueNow(key string) string {
+// currentValue returns what to write for the values of earlier versions if a key has others now.
+func currentValue(key string) string {
 	if key == "sessions.required" {
 		return ": write true for required, and false for optional"
 	}
@@ -96,12 +96,12 @@ func (s *source) former(v *ast.MappingValueNode, path string) bool {
 		}
 		for _, m := range members {
 			key := path + "." + m.Key.GetToken().Value
-			s.fault(m.Key, "", cmp.Or(formerly(key), key+": "+formerly(path)))
+			s.fault(m.Key, "", cmp.Or(replacementOf(key), key+": "+replacementOf(path)))
 		}
 		return true
 	}
 	_, isKey := sections[path]
-	if advice := formerly(withoutIndexes(path)); advice != "" && (!isKey || !isSection && !blank(v.Value)) {
+	if advice := replacementOf(withoutIndexes(path)); advice != "" && (!isKey || !isSection && !blank(v.Value)) {
 		s.fault(v.Key, "", advice)
 		return true
 	}
@@ -136,7 +136,7 @@ func keyOfFormerFlag(name string) (key, constant string) {
 		if now := renamed[was]; now != "" {
 			return now, ""
 		}
-		if now := fixed[was]; now != "" && was != "limits" {
+		if now := fixedKeys[was]; now != "" && was != "limits" {
 			return "", now
 		}
 	}
@@ -155,7 +155,7 @@ func formerVariables(lookup func(string) (string, bool)) (errs []error) {
 			continue
 		}
 		if key, constant := keyOfFormerFlag(name); key != "" {
-			errs = append(errs, fmt.Errorf("%s is now %s%s", was, Variable(key), valueNow(key)))
+			errs = append(errs, fmt.Errorf("%s is now %s%s", was, Variable(key), currentValue(key)))
 		} else {
 			errs = append(errs, fmt.Errorf("%s is no setting any more: it is always %s; take it out", was, constant))
 		}
@@ -168,7 +168,7 @@ func formerFlagNames() (out []string) {
 	for name := range formerFlags {
 		out = append(out, name)
 	}
-	for _, keys := range []map[string]string{renamed, fixed} {
+	for _, keys := range []map[string]string{renamed, fixedKeys} {
 		for was := range keys {
 			name := strings.TrimPrefix(was, "limits.")
 			if !strings.Contains(name, ".") && name != "limits" && name != "tls" && !strings.HasPrefix(name, "admin-tls") && name != "admin-auth" {

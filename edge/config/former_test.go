@@ -39,7 +39,7 @@ func TestFormerKeys(t *testing.T) {
 		if nested {
 			text = "demo: true\n" + above + ":\n  " + name + ": 7\n"
 		}
-		now, constant := renamed[key], fixed[key]
+		now, constant := renamed[key], fixedKeys[key]
 		want := now
 		switch {
 		case now != "" || constant == "":
@@ -55,7 +55,7 @@ func TestFormerKeys(t *testing.T) {
 			continue
 		}
 		if strings.HasPrefix(key, "backends.") || strings.Count(key, ".") > 1 {
-			if got := formerly(key); !strings.Contains(got, want) {
+			if got := replacementOf(key); !strings.Contains(got, want) {
 				t.Errorf("%s: %q", key, got)
 			}
 			continue
@@ -85,13 +85,13 @@ func TestFormerTables(t *testing.T) {
 			t.Errorf("%s is a key of today", was)
 		}
 	}
-	for was := range fixed {
+	for was := range fixedKeys {
 		if keys[was] {
 			t.Errorf("%s is a key of today", was)
 		}
 	}
 	former := formerSettings(t, "key")
-	for _, was := range slices.Concat(slices.Sorted(maps.Keys(renamed)), slices.Sorted(maps.Keys(fixed))) {
+	for _, was := range slices.Concat(slices.Sorted(maps.Keys(renamed)), slices.Sorted(maps.Keys(fixedKeys))) {
 		if !slices.Contains(former, was) {
 			t.Errorf("%s was no key", was)
 		}
@@ -110,11 +110,11 @@ func TestFormerKeysAreInTheChangelog(t *testing.T) {
 	}
 	want := "| before | now |\n|---|---|\n"
 	for _, was := range slices.Sorted(maps.Keys(renamed)) {
-		want += fmt.Sprintf("| `%s` | `%s`%s |\n", was, renamed[was], valueNow(renamed[was]))
+		want += fmt.Sprintf("| `%s` | `%s`%s |\n", was, renamed[was], currentValue(renamed[was]))
 	}
-	for _, was := range slices.Sorted(maps.Keys(fixed)) {
+	for _, was := range slices.Sorted(maps.Keys(fixedKeys)) {
 		if was != "limits" { // a section
-			want += fmt.Sprintf("| `%s` | no setting: it is always %s |\n", was, fixed[was])
+			want += fmt.Sprintf("| `%s` | no setting: it is always %s |\n", was, fixedKeys[was])
 		}
 	}
 	found := formerTable.FindStringSubmatch(string(page))
@@ -189,7 +189,7 @@ func TestFormerFlagsAndVariables(t *testing.T) {
 			continue
 		}
 		_, err := Load(serve, nil, env(map[string]string{Variable(name): "1"}), io.Discard)
-		if err == nil || !strings.Contains(err.Error(), Variable(name)+" is ") || key != "" && !strings.HasSuffix(err.Error(), " is now "+Variable(key)+valueNow(key)) {
+		if err == nil || !strings.Contains(err.Error(), Variable(name)+" is ") || key != "" && !strings.HasSuffix(err.Error(), " is now "+Variable(key)+currentValue(key)) {
 			t.Errorf("%s: %v", Variable(name), err)
 		}
 	}

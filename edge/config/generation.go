@@ -136,7 +136,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(misplaced, r.vanished(&now, in)); err != nil {
+	if err := errors.Join(misplaced, r.missingSections(&now, in)); err != nil {
 		return nil, err
 	}
 	own := now.Backends
@@ -163,7 +163,7 @@ func (r *Reader) next(content []byte, included Included, in *Generation) (*Gener
 	if err := next.Locate(next.validate(r.command())); err != nil {
 		return nil, fmt.Errorf("restart the edge to use this file, because other keys that take a restart must change with it: %w", err)
 	}
-	if err := next.Locate(r.policyless(&next)); err != nil {
+	if err := next.Locate(r.rulesWithoutPolicy(&next)); err != nil {
 		return nil, err
 	}
 	next.takeIncluded(included, in.Config.teams)
@@ -184,7 +184,7 @@ func (r *Reader) decode(content []byte) (c Config, misplaced, err error) {
 	if p := r.running.origins; p != nil && p.again != nil {
 		return p.again(content)
 	}
-	return alone(r.running.File, content)
+	return fileSettings(r.running.File, content)
 }
 
 // command returns the command whose settings these are.
@@ -209,9 +209,9 @@ func (r *Reader) governs(section string) bool {
 	return false
 }
 
-// policyless returns an error if settings give rules to an owner, and the edge was started without a
+// rulesWithoutPolicy returns an error if settings give rules to an owner, and the edge was started without a
 // policy.
-func (r *Reader) policyless(next *Config) error {
+func (r *Reader) rulesWithoutPolicy(next *Config) error {
 	if r.governs("policy") || !next.grantsPolicy() {
 		return nil
 	}
@@ -219,8 +219,8 @@ func (r *Reader) policyless(next *Config) error {
 	return fmt.Errorf("include[%d]: may: policy takes a restart, because the edge was started without a policy: start it again, or leave policy out", i)
 }
 
-// vanished returns an error for each section that is in force and that the file does not have.
-func (r *Reader) vanished(now *Config, in *Generation) error {
+// missingSections returns an error for each section that is in force and that the file does not have.
+func (r *Reader) missingSections(now *Config, in *Generation) error {
 	var errs []error
 	gone := func(what, them, none string) {
 		errs = append(errs, fmt.Errorf("config %s: there %s any more: put %s back, or %s to have none", now.File, what, them, none))

@@ -47,8 +47,8 @@ func (s *source) unknownBeside(err error) (errs []error) {
 // typeFault matches the YAML decoder's error for a value of the wrong type, in terms of Go.
 var typeFault = regexp.MustCompile(`cannot unmarshal (\S+(?: \{\})?) into Go (?:struct field|value of type) (?:\S+ of type )?(\S+)|(\w+) was used where (\w+) is expected`)
 
-// placed matches the position at the beginning of an error of the YAML decoder.
-var placed = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
+// errorPosition matches the position at the beginning of an error of the YAML decoder.
+var errorPosition = regexp.MustCompile(`^\[(\d+):(\d+)\] `)
 
 // decodeError returns an error of the YAML decoder as one line, with the file, the line, the key of
 // a wrong value, the fault and advice. It has no values of the file.
@@ -56,7 +56,7 @@ func (s *source) decodeError(err error) error {
 	text := inYAML(strings.ReplaceAll(strings.TrimSpace(yaml.FormatError(err, false, false)), "\n", "; "))
 	advice := s.hint(err)
 	where := s.file
-	if m := placed.FindStringSubmatch(text); m != nil {
+	if m := errorPosition.FindStringSubmatch(text); m != nil {
 		text, where = text[len(m[0]):], where+":"+m[1]
 	}
 	var fault yaml.Error
@@ -89,8 +89,8 @@ func sectionFor(path string) string {
 	return ""
 }
 
-// tab is the YAML decoder's error for a line that begins with a tab.
-const tab = "found character '\t' that cannot start any token"
+// tabError is the YAML decoder's error for a line that begins with a tab.
+const tabError = "found character '\t' that cannot start any token"
 
 // tabKey is that for the first line of a file.
 const tabKey = "tab character cannot use as a map key directly"
@@ -101,7 +101,7 @@ const nonMap = "non-map value is specified"
 // inYAML replaces Go's terms in a type error by those of YAML.
 func inYAML(text string) string {
 	text = strings.Replace(text, nonMap, "the line is no key with a value: write a colon after the key", 1)
-	for _, known := range []string{tab, tabKey} {
+	for _, known := range []string{tabError, tabKey} {
 		text = strings.Replace(text, known, "the line begins with a tab: indent it with spaces", 1)
 	}
 	return typeFault.ReplaceAllStringFunc(text, func(fault string) string {
@@ -170,8 +170,8 @@ func edits(a, b string) int {
 	return last[len(b)]
 }
 
-// undefined is the beginning of package flag's error about an unknown flag.
-const undefined = "flag provided but not defined: -"
+// undefinedFlag is the beginning of package flag's error about an unknown flag.
+const undefinedFlag = "flag provided but not defined: -"
 
 // FlagError adds a suggestion to an error about a flag that a command does not have.
 func FlagError(command string, fs *flag.FlagSet, err error) error {
@@ -180,7 +180,7 @@ func FlagError(command string, fs *flag.FlagSet, err error) error {
 
 // flagError is FlagError. ofSettings is true for commands whose flags are settings.
 func flagError(command string, fs *flag.FlagSet, err error, ofSettings bool) error {
-	name, found := strings.CutPrefix(err.Error(), undefined)
+	name, found := strings.CutPrefix(err.Error(), undefinedFlag)
 	if !found {
 		return err
 	}
@@ -191,7 +191,7 @@ func flagError(command string, fs *flag.FlagSet, err error, ofSettings bool) err
 	why := fmt.Sprintf("there is no flag --%s: mcpedge %s --help lists them", name, command)
 	var other Config
 	if key, constant := keyOfFormerFlag(name); ofSettings && variables()[Variable(key)] && keyOfFlag(name) == "" {
-		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment%s", name, key, Variable(key), valueNow(key))
+		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment%s", name, key, Variable(key), currentValue(key))
 	} else if ofSettings && constant != "" {
 		why = fmt.Sprintf("--%s is no setting any more: it is always %s; take it out", name, constant)
 	} else if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {

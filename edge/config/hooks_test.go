@@ -10,7 +10,7 @@ func TestHooks(t *testing.T) {
 	const base = "backends: [{name: b, target: 'h:1'}]\nhooks:\n"
 	good := "- {name: dlp, target: 'h:2', on: [request, answer, result], match: 'tool.name == \"x\" && arguments.n > 1', timeout: 1s, on-failure: allow, concurrency: 3, mode: audit, claims: [tenant], tls: {}}\n"
 	read := func(text string) (Config, error) {
-		c, misplaced, err := alone("edge.yaml", []byte(base+text))
+		c, misplaced, err := fileSettings("edge.yaml", []byte(base+text))
 		if err == nil {
 			err = misplaced
 		}

@@ -22,8 +22,8 @@ const (
 	maxKeyClaim = 4 << 10
 )
 
-// stated are claims for which an entry of the file has another key.
-var stated = map[string]string{
+// keysOfClaims are claims for which an entry of the file has another key.
+var keysOfClaims = map[string]string{
 	"iss": "the issuer is mcpedge:api-keys", "sub": "the subject is name", "exp": "write expires",
 	"scope": "write scopes", "scp": "write scopes", "scopes": "write scopes", "roles": "write roles",
 }
@@ -53,7 +53,7 @@ func (c KeyClaims) invalid() string {
 		if !mcp.IsName(name) || len(name) > maxKeyName {
 			return fmt.Sprintf("%.80q is no name of a claim: use 1 to %d bytes of characters that show", name, maxKeyName)
 		}
-		if instead, ok := stated[name]; ok {
+		if instead, ok := keysOfClaims[name]; ok {
 			return fmt.Sprintf("%s cannot be given: %s", name, instead)
 		}
 		if c[name] == nil {

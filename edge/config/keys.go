@@ -32,8 +32,8 @@ func (in section) keys() (out []string) {
 	return out
 }
 
-// meant returns the key of the section that has a synonym in its tag "also", or an empty string.
-func (in section) meant(key string) string {
+// bySynonym returns the key of the section that has a synonym in its tag "also", or an empty string.
+func (in section) bySynonym(key string) string {
 	if in.fields == nil {
 		return ""
 	}
@@ -99,10 +99,10 @@ func (p place) isNear(in section) bool {
 // that has the unknown key.
 func hintFor(written string, in section) string {
 	key := asKey(written)
-	if advice := asPath(key, in); advice != "" {
+	if advice := pathAdvice(key, in); advice != "" {
 		return advice
 	}
-	if meant := in.meant(key); meant != "" {
+	if meant := in.bySynonym(key); meant != "" {
 		return fmt.Sprintf("%s is no key of %s: %s may be meant", written, in.path, meant)
 	}
 	if meant := Nearest(key, in.keys()); meant != "" {
@@ -136,7 +136,7 @@ func hintFor(written string, in section) string {
 	case len(far) > 0:
 		return belongs(far)
 	}
-	return elsewhere(key, in)
+	return similarKey(key, in)
 }
 
 // listed formats keys of a section as a list for a hint.
@@ -148,9 +148,9 @@ func listed(in section, keys []string) string {
 	return fmt.Sprintf("%s there are %s and %s", place{under: in.path}, strings.Join(keys[:last], ", "), keys[last])
 }
 
-// elsewhere returns the key of any section, or the flag, that is most similar to a misspelled one. If there
+// similarKey returns the key of any section, or the flag, that is most similar to a misspelled one. If there
 // is none, it returns the keys of the section that have its word, or all keys of the file's top.
-func elsewhere(key string, in section) string {
+func similarKey(key string, in section) string {
 	all := places()
 	var names []string
 	for _, p := range all {

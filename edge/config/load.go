@@ -141,7 +141,7 @@ func parseEnvironment(command string, c *Config, file *string, lookup func(strin
 		c.origins.set(s.key, name)
 		f := fs.Lookup(s.key)
 		if err := f.Value.Set(text); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, inWords(f, text, err)))
+			errs = append(errs, fmt.Errorf("%s: %w", name, explainFlagError(f, text, err)))
 		} else if err := checkNumber(f, s.key, name); err != nil {
 			errs = append(errs, err)
 		}
@@ -175,13 +175,13 @@ func ReadFile(path string) (Config, error) {
 	if err != nil {
 		return Default(), withoutSecrets(err)
 	}
-	c, misplaced, err := alone(path, raw)
+	c, misplaced, err := fileSettings(path, raw)
 	return c, withoutSecrets(errors.Join(misplaced, err))
 }
 
-// alone returns the settings of a file's content, without environment and flags. misplaced are the
+// fileSettings returns the settings of a file's content, without environment and flags. misplaced are the
 // errors of file names.
-func alone(path string, raw []byte) (c Config, misplaced, err error) {
+func fileSettings(path string, raw []byte) (c Config, misplaced, err error) {
 	c = Default()
 	c.File = path
 	text, err := decode(path, raw, &c)
@@ -212,7 +212,7 @@ func decode(path string, raw []byte, c *Config) (*source, error) {
 		return nil, err
 	}
 	text.setBackends(c)
-	text.misplaced = text.place(beside(path, c))
+	text.misplaced = text.place(resolveNames(path, c))
 	return text, nil
 }
 
@@ -231,8 +231,8 @@ func (s *source) decode(raw []byte, into any) error {
 	return nil
 }
 
-// inWords replaces package flag's error about a value by one that describes the valid values.
-func inWords(f *flag.Flag, text string, err error) error {
+// explainFlagError replaces package flag's error about a value by one that describes the valid values.
+func explainFlagError(f *flag.Flag, text string, err error) error {
 	getter, ok := f.Value.(flag.Getter)
 	if !ok {
 		return err

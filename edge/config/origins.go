@@ -108,8 +108,8 @@ func (p *origins) otherOf(path string) string {
 	return ""
 }
 
-// knows reports whether the file has a path, or a flag or a variable has set it.
-func (p *origins) knows(path string) bool {
+// has reports whether the file has a path, or a flag or a variable has set it.
+func (p *origins) has(path string) bool {
 	return p.lines[path] != 0 || p.others[withoutIndexes(path)] != ""
 }
 
@@ -122,7 +122,7 @@ func (p *origins) pathOf(text string) (path string) {
 		if path != "" {
 			word = path + "." + word
 		}
-		for word != "" && word != path && !p.knows(word) {
+		for word != "" && word != path && !p.has(word) {
 			word = word[:max(strings.LastIndexByte(word, '.'), 0)]
 		}
 		if word != "" {

@@ -19,7 +19,7 @@ type source struct {
 	raw []byte
 	// whole is true for the file of settings, and false for files of other owners.
 	whole bool
-	// misplaced are errors of file names, each with its position; see beside.
+	// misplaced are errors of file names, each with its position; see resolveNames.
 	misplaced error
 	// unknown are the unknown keys, in the order of the file.
 	unknown []unknownKey
