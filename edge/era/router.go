@@ -51,24 +51,24 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		r.Stateless.Message(ctx, in, msg, out)
 		return
 	}
-	if lost(in) && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) != mcp.MethodInitialize {
+	if lacksSession(in) && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) != mcp.MethodInitialize {
 		r.Telemetry.SessionMissing(Assumed(in).Version)
 	}
-	if r.alone(in, msg) {
+	if r.withoutSession(in, msg) {
 		r.Sessionless.Message(ctx, in, msg, out)
 		return
 	}
 	r.Stateful.Message(ctx, in, msg, out)
 }
 
-// lost reports whether a message of the stateful era names no session, although only its client can.
-func lost(in *mcp.Incoming) bool { return in.PerRequest && in.Session == "" }
+// lacksSession reports whether a message of the stateful era names no session, although only its client can.
+func lacksSession(in *mcp.Incoming) bool { return in.PerRequest && in.Session == "" }
 
-// alone reports whether a message of the stateful era is served without a session. An answer needs
+// withoutSession reports whether a message of the stateful era is served without a session. An answer needs
 // the session of its question, and initialize creates a session.
-func (r *Router) alone(in *mcp.Incoming, msg jsonrpc.Message) bool {
+func (r *Router) withoutSession(in *mcp.Incoming, msg jsonrpc.Message) bool {
 	switch {
-	case r.Sessionless == nil, !lost(in), unknownHeader(in):
+	case r.Sessionless == nil, !lacksSession(in), unknownHeader(in):
 		return false
 	case msg.Kind == jsonrpc.Notification:
 		return true
@@ -159,7 +159,7 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 		refuse(in, out, err)
 		return
 	}
-	if lost(in) {
+	if lacksSession(in) {
 		r.Telemetry.SessionMissing(Assumed(in).Version)
 	}
 	r.Stateful.Batch(ctx, in, batch, out)
