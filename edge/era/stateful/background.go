@@ -55,7 +55,7 @@ func (e *Era) revalidate(ctx context.Context) {
 			served = append(served, s)
 		}
 		if used || s.working {
-			s.working = s.works()
+			s.working = s.isBusy()
 			used = used || s.working
 		}
 		if used {
@@ -74,7 +74,7 @@ func (e *Era) revalidate(ctx context.Context) {
 		case used:
 			due = append(due, s)
 		case now.Sub(s.lastTouched) < idle && s.served.Load() == nil:
-		case s.listened():
+		case s.hasStandalone():
 			due = append(due, s)
 		default:
 			unused = append(unused, s)
@@ -136,8 +136,8 @@ func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) boo
 	return true
 }
 
-// works reports whether calls of the session run or are followed.
-func (s *localSession) works() bool {
+// isBusy reports whether calls of the session run or are followed.
+func (s *localSession) isBusy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.running) > 0 || len(s.readers) > 0

@@ -35,12 +35,12 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			return
 		}
 	}
-	if in.Session == "" && e.seals(in) {
+	if in.Session == "" && e.sealsID(in) {
 		refuse(era.Assumed(in), mcp.Errorf(mcp.KindSessionRequired, "a batch needs a session, and the request names none: "+
 			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request"))
 		return
 	}
-	s, rec, err := e.hold(ctx, in)
+	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
 		refuse(era.Assumed(in), err)
 		return

@@ -117,7 +117,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.earlyPing(ctx, in, msg, out)
 		return
 	}
-	s, rec, err := e.hold(ctx, in)
+	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
 		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
 		return
@@ -165,7 +165,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(era.Assumed(in), err)
 		return
 	}
-	s, rec, err := e.hold(ctx, in)
+	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
 		refuse(era.Assumed(in), err)
 		return

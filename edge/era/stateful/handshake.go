@@ -29,7 +29,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		refuse(era.Assumed(in), err)
 		return
 	}
-	seals := e.seals(in)
+	seals := e.sealsID(in)
 	if !seals {
 		if err := e.chargeAddress(in); err != nil {
 			e.refuse(ctx, in, out, revision.Negotiate(sess.Version), msg, err)
@@ -62,8 +62,8 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
 }
 
-// seals reports whether a session that a message begins has no record until its id is used.
-func (e *Era) seals(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
+// sealsID reports whether a session that a message begins has no record until its id is used.
+func (e *Era) sealsID(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
 
 // seal returns the sealed id of a new session, and its record, which is not stored. The record is
 // nil if the id would be too long.

@@ -35,7 +35,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
 		return
 	}
-	s, rec, err := e.hold(ctx, in)
+	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
 		refuse(err)
 		return

@@ -13,9 +13,9 @@ import (
 // old lists at another replica. That replica remembers the lists that it has served, and has the
 // client notified again once its lists change.
 
-// servedFor is the time for which a replica remembers served lists that differ from those of the
+// servedListsTTL is the time for which a replica remembers served lists that differ from those of the
 // client's last notification.
-const servedFor = 5 * time.Minute
+const servedListsTTL = 5 * time.Minute
 
 // servedLists are lists that a client has read here while its stream is elsewhere.
 type servedLists struct {
@@ -42,7 +42,7 @@ func (e *Era) serveLists(ctx context.Context, s *localSession, rec *record, who 
 		return
 	}
 	s.served.Store(&servedLists{
-		digest: e.server.Describe(ctx, rec.rules, rec.Set, *who).Digest(), who: *who, until: time.Now().Add(servedFor),
+		digest: e.server.Describe(ctx, rec.rules, rec.Set, *who).Digest(), who: *who, until: time.Now().Add(servedListsTTL),
 	})
 }
 
@@ -80,12 +80,12 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 // digest in the record.
 func (e *Era) listsServed(s *localSession) {
 	if a := s.attached(); a != nil {
-		a.tasks.stream(func(w *standalone) { e.work.Spawn(func() { _ = w.relist() }) })
+		a.tasks.stream(func(w *standalone) { e.work.Spawn(func() { _ = w.sendListChanges() }) })
 	}
 }
 
-// relist sends the changes between the lists of the session's record and those that are here.
-func (w *standalone) relist() error {
+// sendListChanges sends the changes between the lists of the session's record and those that are here.
+func (w *standalone) sendListChanges() error {
 	rec := w.s.rec.Load()
 	now := w.e.server.Describe(w.ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
 	return w.send(w.ctx, listChanges(rec.Digest, now))

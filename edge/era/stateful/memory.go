@@ -15,9 +15,9 @@ const (
 	copies = 2
 	// smallPage is the size of a page up to which the stream's charge includes it.
 	smallPage = 64 << 10
-	// framed is the memory of an event, beside the log, until the client has read it, as a multiple
+	// eventCopies is the memory of an event, beside the log, until the client has read it, as a multiple
 	// of its size: it is copied into a growing buffer.
-	framed = 2
+	eventCopies = 2
 	// copyBytes is the size of a held copy of a session, without the client's own data.
 	copyBytes = 2 << 10
 )
@@ -112,7 +112,7 @@ func (p *pages) bytes(page *medium.Page) int64 {
 		total += n
 		largest = max(largest, n)
 	}
-	n := framed * largest
+	n := eventCopies * largest
 	if p.e.o.ChargeCopies { // The page is a copy.
 		n += total
 	}

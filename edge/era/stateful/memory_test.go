@@ -86,7 +86,7 @@ func TestUnreadStreamsAreCharged(t *testing.T) {
 				w.a.Message(ctx, in, msg, x)
 			})
 		}
-		const stream, two = framed * large, 2 * framed * large
+		const stream, two = eventCopies * large, 2 * eventCopies * large
 		held := func() int64 { return w.memory.UsedFor(budget.Streams) }
 
 		unread := make(chan struct{})

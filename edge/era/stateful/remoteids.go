@@ -9,20 +9,20 @@ import (
 // from state.RequestBegan and from the calls that left this replica. A call without a record is
 // unknown to other replicas. See requestids.go.
 
-// maxElsewhere bounds the hints of a session. If there are more, they are dropped, and the next
+// maxRemoteIDs bounds the hints of a session. If there are more, they are dropped, and the next
 // request loads the session.
-const maxElsewhere = 256
+const maxRemoteIDs = 256
 
 var (
-	// errElsewhere means that the request id may be in use by a call that does not run here.
-	errElsewhere = errors.New("the request id may be in use elsewhere")
+	// errRemoteID means that the request id may be in use by a call that does not run here.
+	errRemoteID = errors.New("the request id may be in use elsewhere")
 
-	elsewhereSeed = maphash.MakeSeed()
+	remoteIDSeed = maphash.MakeSeed()
 )
 
-// elsewhere holds the request ids of a session that may be in use by calls which do not run here.
+// remoteIDs holds the request ids of a session that may be in use by calls which do not run here.
 // The zero value is incomplete. Guarded by localSession.mu.
-type elsewhere struct {
+type remoteIDs struct {
 	// ids maps the hash of an id to the value of loads when it was added.
 	ids map[uint64]uint32
 	// loads counts the started loads of the session.
@@ -32,11 +32,11 @@ type elsewhere struct {
 	asOf uint64
 }
 
-func hashOf(id string) uint64 { return maphash.String(elsewhereSeed, id) }
+func hashOf(id string) uint64 { return maphash.String(remoteIDSeed, id) }
 
 // add adds an id.
-func (w *elsewhere) add(id string) {
-	if len(w.ids) >= maxElsewhere {
+func (w *remoteIDs) add(id string) {
+	if len(w.ids) >= maxRemoteIDs {
 		clear(w.ids)
 		w.asOf = 0
 		return
@@ -48,7 +48,7 @@ func (w *elsewhere) add(id string) {
 }
 
 // has reports whether an id is hinted.
-func (w *elsewhere) has(id string) bool {
+func (w *remoteIDs) has(id string) bool {
 	if len(w.ids) == 0 {
 		return false
 	}
@@ -58,7 +58,7 @@ func (w *elsewhere) has(id string) bool {
 
 // loaded replaces the hints from before the start of the last load by the loaded ones, up to the
 // bound. The load began when Era.returns was asOf.
-func (w *elsewhere) loaded(ids []string, asOf uint64) {
+func (w *remoteIDs) loaded(ids []string, asOf uint64) {
 	for id, at := range w.ids {
 		if at < w.loads {
 			delete(w.ids, id)
@@ -66,24 +66,24 @@ func (w *elsewhere) loaded(ids []string, asOf uint64) {
 	}
 	w.asOf = asOf
 	for _, id := range ids {
-		if len(w.ids) < maxElsewhere/2 {
+		if len(w.ids) < maxRemoteIDs/2 {
 			w.add(id)
 		}
 	}
 }
 
-// begunElsewhere adds the id of a call that runs or waits elsewhere.
-func (s *localSession) begunElsewhere(id string) {
+// addRemoteID adds the id of a call that runs or waits elsewhere.
+func (s *localSession) addRemoteID(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.elsewhere.add(id)
+	s.remoteIDs.add(id)
 }
 
 // loadBegins begins a load of the session.
 func (s *localSession) loadBegins() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.elsewhere.loads++
+	s.remoteIDs.loads++
 }
 
 // loadEnds adds the request ids that a load returned, except for those of calls that run here. The
@@ -97,5 +97,5 @@ func (s *localSession) loadEnds(ids []string, asOf uint64) {
 			other = append(other, id)
 		}
 	}
-	s.elsewhere.loaded(other, asOf)
+	s.remoteIDs.loaded(other, asOf)
 }

@@ -154,10 +154,10 @@ func TestRequestIDsElsewhereAreBounded(t *testing.T) {
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
 		w.wantKind(w.post(w.b, s, callTool(1, "echo")), mcp.KindNone)
 		w.post(w.b, s, callTool(2, "say"))
-		for i := range maxElsewhere {
+		for i := range maxRemoteIDs {
 			w.post(w.b, s, callTool(10+i, "word"))
 		}
-		if n := len(w.a.sessions.get(s).elsewhere.ids); n > maxElsewhere {
+		if n := len(w.a.sessions.get(s).remoteIDs.ids); n > maxRemoteIDs {
 			t.Errorf("%d ids are held", n)
 		}
 		w.wantKind(w.post(w.a, s, callTool(2, "echo")), mcp.KindInvalidRequest)

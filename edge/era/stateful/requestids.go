@@ -11,20 +11,20 @@ import (
 // A request id is in use until its call has ended, on whichever replica the call runs or waits; the
 // client may then use it again. register bounds the calls of a session and refuses an id in use.
 // This replica knows the ids of the calls that it runs. Those of other calls with a record are
-// hints (see elsewhere.go): only a request with a hinted id is checked in the store, so that other
+// hints (see remoteids.go): only a request with a hinted id is checked in the store, so that other
 // requests make no round trip.
 
 // register registers a call of the exchange under its request id. If the id may be in use
 // elsewhere, register loads the session to find out.
 func (x *exchange) register(c *runner) error {
 	err := x.s.register(x.e, c, unchecked)
-	if !errors.Is(err, errElsewhere) {
+	if !errors.Is(err, errRemoteID) {
 		return err
 	}
 	loadErr := x.e.refresh(x.ctx, x.s)
 	err = x.s.register(x.e, c, checked)
 	switch {
-	case !errors.Is(err, errElsewhere):
+	case !errors.Is(err, errRemoteID):
 		return err
 	case loadErr != nil:
 		return stateError(loadErr)
@@ -36,7 +36,7 @@ func (x *exchange) register(c *runner) error {
 type registration uint8
 
 const (
-	// unchecked means that the id may be in use elsewhere, which errElsewhere reports.
+	// unchecked means that the id may be in use elsewhere, which errRemoteID reports.
 	unchecked registration = iota
 	// checked means that the session was loaded: only the ids known from the load are in use
 	// elsewhere.
@@ -60,8 +60,8 @@ func (s *localSession) register(e *Era, c *runner, how registration) error {
 		switch {
 		case s.running[key] != nil:
 			return idInUse(key)
-		case s.elsewhere.has(key), how == unchecked && s.elsewhere.asOf != e.returns.Load():
-			return errElsewhere
+		case s.remoteIDs.has(key), how == unchecked && s.remoteIDs.asOf != e.returns.Load():
+			return errRemoteID
 		}
 		if len(s.running) >= e.o.MaxCallsPerSession {
 			e.o.Telemetry.Hit(telemetry.BoundCalls)
@@ -84,7 +84,7 @@ func (s *localSession) unregister(c *runner, how call.How) {
 	if key := c.id.Raw(); s.running[key] == c && !followed {
 		delete(s.running, key)
 		if c.parked || how == call.HowLost {
-			s.elsewhere.add(key)
+			s.remoteIDs.add(key)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (s *localSession) freeParkedOf(stream string) {
 func (s *localSession) freeParked(c *runner) {
 	if key := c.id.Raw(); c.parked && s.running[key] == c {
 		delete(s.running, key)
-		s.elsewhere.add(key)
+		s.remoteIDs.add(key)
 	}
 }
 

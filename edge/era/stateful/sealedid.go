@@ -34,8 +34,8 @@ const (
 	idPurpose = "mcpedge session id"
 )
 
-// birth is the sealed part of a session's id.
-type birth struct {
+// sealedSession is the sealed part of a session's id.
+type sealedSession struct {
 	Created      time.Time       `json:"t"`
 	Version      string          `json:"v"`
 	Set          string          `json:"s,omitempty"`
@@ -45,16 +45,16 @@ type birth struct {
 	Digest       mcp.Digest      `json:"d"`
 }
 
-// birthOf returns the sealed part of a new session's id.
-func birthOf(s *state.Session) *birth {
-	return &birth{
+// sealedSessionOf returns the sealed part of a new session's id.
+func sealedSessionOf(s *state.Session) *sealedSession {
+	return &sealedSession{
 		Created: s.Created, Version: s.Version, Set: s.Set, Principal: ownerOf(&s.Principal),
 		ClientInfo: s.ClientInfo, Capabilities: s.Capabilities, Digest: s.Digest,
 	}
 }
 
 // session returns the record of a session that its caller uses first.
-func (b *birth) session(id string, in *mcp.Incoming) *state.Session {
+func (b *sealedSession) session(id string, in *mcp.Incoming) *state.Session {
 	return &state.Session{
 		ID: id, Version: b.Version, Set: b.Set, Principal: in.Principal, Address: in.Address,
 		ClientInfo: b.ClientInfo, Capabilities: b.Capabilities, Digest: b.Digest, Created: b.Created,
@@ -119,7 +119,7 @@ func aead(key []byte, id string) (cipher.AEAD, []byte, error) {
 
 // seal returns the id of a new session. It returns false if that is too long.
 func (s *idSealer) seal(sess *state.Session) (string, bool, error) {
-	plain, err := json.Marshal(birthOf(sess))
+	plain, err := json.Marshal(sealedSessionOf(sess))
 	if err != nil {
 		return "", false, err
 	}
@@ -134,7 +134,7 @@ func (s *idSealer) seal(sess *state.Session) (string, bool, error) {
 }
 
 // open returns the sealed part of an id. The error is for the log.
-func (s *idSealer) open(id, seal string) (*birth, error) {
+func (s *idSealer) open(id, seal string) (*sealedSession, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(seal)
 	if err != nil || strings.ContainsAny(seal, "\r\n") || len(raw) < 4 { // the decoder would ignore these characters
 		return nil, fmt.Errorf("it is not base64url of a seal")
@@ -151,7 +151,7 @@ func (s *idSealer) open(id, seal string) (*birth, error) {
 		if err != nil {
 			return nil, fmt.Errorf("it was changed")
 		}
-		b := new(birth)
+		b := new(sealedSession)
 		if err := json.Unmarshal(plain, b); err != nil {
 			return nil, fmt.Errorf("its contents are those of another version: %w", err)
 		}

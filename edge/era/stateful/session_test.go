@@ -173,23 +173,23 @@ func TestSeveralStandaloneStreams(t *testing.T) {
 func TestSpareStreamsMissNoTurn(t *testing.T) {
 	s := newLocalSession("s")
 	s.rec.Store(&record{})
-	stream := func() *spare { return &spare{cancel: func(error) {}, wanted: make(chan struct{}, 1)} }
-	if s.chooseSpare() {
+	stream := func() *standby { return &standby{cancel: func(error) {}, wanted: make(chan struct{}, 1)} }
+	if s.chooseStandby() {
 		t.Error("a stream is there that was not registered")
 	}
 	first, second := stream(), stream()
-	s.addSpare(first)
+	s.addStandby(first)
 	if len(first.wanted) != 1 {
 		t.Error("the stream that came late is not wanted")
 	}
-	s.addSpare(second)
+	s.addStandby(second)
 	if len(second.wanted) != 0 {
 		t.Error("a second stream is wanted")
 	}
-	if s.removeSpare(second) || !s.removeSpare(first) {
+	if s.removeStandby(second) || !s.removeStandby(first) {
 		t.Error("only the stream that was wanted misses its turn")
 	}
-	if s.removeSpare(first) {
+	if s.removeStandby(first) {
 		t.Error("a stream misses its turn twice")
 	}
 }
@@ -199,7 +199,7 @@ func TestSpareStreamsAreBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		var streams []*client
-		for range maxSpare + 3 {
+		for range maxStandbys + 3 {
 			streams = append(streams, w.listen(w.a, s, ""))
 			after(time.Second)
 		}

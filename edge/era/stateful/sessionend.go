@@ -40,7 +40,7 @@ func (s *localSession) end(cause error) {
 // evict drops an unused copy. It returns false if the copy is in use.
 func (e *Era) evict(s *localSession) bool {
 	s.mu.Lock()
-	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || len(s.spares) > 0 || s.used.Load()
+	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || len(s.standbys) > 0 || s.used.Load()
 	if !busy && s.ended == nil {
 		s.ended = errEvicted
 	}

@@ -28,9 +28,9 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	case state.RequestCancelled:
 		e.cancelHere(s, b.RequestID)
 	case state.RequestBegan:
-		s.begunElsewhere(b.RequestID)
+		s.addRemoteID(b.RequestID)
 	case state.StreamLeft:
-		s.chooseSpare()
+		s.chooseStandby()
 	case state.RootsChanged:
 		// Roots are not cached: they are queried whenever a backend needs them.
 	}

@@ -68,9 +68,9 @@ type localSession struct {
 	running    map[string]*runner // by request id
 	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
-	spares     []*spare // the newest last
-	elsewhere  elsewhere
-	unattached bool // the attached stream ended without a spare one here
+	standbys   []*standby // the newest last
+	remoteIDs  remoteIDs
+	unattached bool // the attached stream ended without a standby here
 	memory     budget.Reservation
 	forgotten  bool // the charge was released, and no further charge is made
 
@@ -84,9 +84,9 @@ func newLocalSession(id string) *localSession {
 	return &localSession{id: id, running: map[string]*runner{}, lastUsed: time.Now()}
 }
 
-// hold finds the session of an incoming message and checks that it belongs to its principal and
+// requireSession finds the session of an incoming message and checks that it belongs to its principal and
 // its set.
-func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
+func (e *Era) requireSession(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
 	}
@@ -199,7 +199,7 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 }
 
 // install makes a record the current one, unless the current one is newer. A superseded standalone
-// stream becomes spare. With sync, the subscriptions of an attached one are updated in the
+// stream becomes a standby. With sync, the subscriptions of an attached one are updated in the
 // background. The caller has entered e.work.
 func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	rec := e.newRecord(got)

@@ -14,7 +14,7 @@ import (
 
 // attachment is the session's standalone stream on this replica. It carries state, not history: its
 // events have no ids, and a new attachment sends the missed changes. Of several streams of a client
-// only the newest is attached, so that each message goes to one; the others are spare.
+// only the newest is attached, so that each message goes to one; the others are standbys.
 type attachment struct {
 	number uint64
 	cancel context.CancelCauseFunc
@@ -52,7 +52,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	}
 	if err == nil {
 		var oerr error
-		if w.st, oerr = out.Open(); oerr == nil && w.greet(w.ctx) == nil {
+		if w.st, oerr = out.Open(); oerr == nil && w.reportMissed(w.ctx) == nil {
 			return w, nil
 		}
 	}
@@ -85,20 +85,20 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	w.a.principal.Store(&who)
 	w.ctx, w.a.cancel = context.WithCancelCause(ctx)
 	e.counters.Standalone.Add(1)
-	return e.occupy(w.s, w.a)
+	return e.setAttachment(w.s, w.a)
 }
 
 // detach detaches the session's standalone stream.
 func (w *standalone) detach() {
 	w.e.counters.Standalone.Add(-1)
-	w.s.vacate(w.a)
+	w.s.clearAttachment(w.a)
 	w.a.cancel(nil)
 	w.a.tasks.end()
 	w.a.feed.Close()
 }
 
-// occupy makes a the session's attachment on this replica.
-func (e *Era) occupy(s *localSession, a *attachment) *mcp.Error {
+// setAttachment makes a the session's attachment on this replica.
+func (e *Era) setAttachment(s *localSession, a *attachment) *mcp.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -116,7 +116,7 @@ func (e *Era) occupy(s *localSession, a *attachment) *mcp.Error {
 	return nil
 }
 
-func (s *localSession) vacate(a *attachment) {
+func (s *localSession) clearAttachment(a *attachment) {
 	s.mu.Lock()
 	if s.standalone == a {
 		s.standalone = nil
@@ -180,9 +180,9 @@ type standalone struct {
 	unwatched bool
 }
 
-// greet reports changes that the client may have missed: changed lists by their digest, and every
+// reportMissed reports changes that the client may have missed: changed lists by their digest, and every
 // subscription once it is watched again.
-func (w *standalone) greet(ctx context.Context) error {
+func (w *standalone) reportMissed(ctx context.Context) error {
 	rec := w.s.rec.Load()
 	now := w.e.server.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
@@ -239,7 +239,7 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 func (w *standalone) serve() {
 	w.e.work.Rest() // A drain closes these streams last.
 	defer w.e.work.Unrest()
-	for w.forward() && w.spare() {
+	for w.forward() && w.standBy() {
 	}
 }
 
@@ -250,7 +250,7 @@ func (w *standalone) forward() (superseded bool) {
 	defer func() {
 		w.detach()
 		if !superseded && !errors.Is(context.Cause(ctx), errClosed) {
-			w.e.promoteSpare(w.s)
+			w.e.promoteStandby(w.s)
 		}
 	}()
 	for ctx.Err() == nil {
