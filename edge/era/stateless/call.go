@@ -60,7 +60,7 @@ func (e *Era) end(
 	ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, way *response, op *telemetry.Operation, reply *mcp.Reply, err error,
 ) {
 	if ctx.Err() != nil {
-		o := e.cut(rules, call)
+		o := e.disconnected(rules, call)
 		o.Backend = way.backend
 		op.End(o)
 		return
@@ -77,9 +77,9 @@ func (e *Era) end(
 	way.end(mcp.Response{Body: reply.Message(id)})
 }
 
-// cut returns the outcome of a call whose connection has ended. The client has cancelled the call,
+// disconnected returns the outcome of a call whose connection has ended. The client has cancelled the call,
 // unless the edge itself is ending connections.
-func (e *Era) cut(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
+func (e *Era) disconnected(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
 	switch {
 	case !e.aborting.Load():
 		return &telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}

@@ -54,7 +54,7 @@ func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revis
 	}
 	rules = served
 	if in.Header != nil {
-		if err := once(in.Header, headerMethod); err != nil {
+		if err := checkSingle(in.Header, headerMethod); err != nil {
 			return rules, err
 		}
 		if got := in.Header.Get(headerMethod); got != msg.Method {
@@ -75,7 +75,7 @@ func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revis
 func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string, error) {
 	header := ""
 	if in.Header != nil {
-		if err := once(in.Header, era.HeaderVersion); err != nil {
+		if err := checkSingle(in.Header, era.HeaderVersion); err != nil {
 			return "", err
 		}
 		if header = in.Header.Get(era.HeaderVersion); header == "" {
@@ -104,8 +104,8 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 	return version, nil
 }
 
-// once refuses a repeated header: an intermediary that routes by it may have read the other value.
-func once(h mcp.Header, name string) error {
+// checkSingle refuses a repeated header: an intermediary that routes by it may have read the other value.
+func checkSingle(h mcp.Header, name string) error {
 	if n := len(h.Values(name)); n > 1 {
 		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s was sent %d times: send it once", name, n)
 	}

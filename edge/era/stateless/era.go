@@ -179,7 +179,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err == nil {
-		err = room(in.Memory)
+		err = memoryError(in.Memory)
 	}
 	if err != nil {
 		e.reject(ctx, in, msg, rules, params, out, err)
@@ -207,8 +207,8 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	e.call(ctx, msg.ID, rules, call, out, flight)
 }
 
-// room returns the error for a request without memory.
-func room(m *budget.Reservation) error {
+// memoryError returns the error for a request without memory.
+func memoryError(m *budget.Reservation) error {
 	if err := m.Check(); err != nil {
 		return mcp.Overloaded(err)
 	}

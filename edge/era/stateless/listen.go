@@ -63,13 +63,13 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	e.listening.Add(1)
 	defer e.listening.Add(-1)
 	defer e.opts.Telemetry.ListenEnded(op.Began(), rules.Version)
-	s := &subscription{id: id, stream: stream, feed: feed, until: in.Principal.Until, good: ctx}
+	s := &subscription{id: id, stream: stream, feed: feed, until: in.Principal.Until, credentials: ctx}
 	if in.Credentials != nil {
 		good, revoke := context.WithCancel(ctx)
 		defer revoke()
 		if stop := in.Credentials.Watch(in.Header, in.Principal, revoke); stop != nil {
 			defer stop()
-			s.good = good
+			s.credentials = good
 		}
 	}
 	err = s.acknowledge()
@@ -120,7 +120,7 @@ func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revisi
 		case err == nil:
 			permitted = append(permitted, uris[i])
 		case errors.As(err, &lacking) && lacking.Challenge != nil:
-			refused = together(refused, lacking)
+			refused = combineChallenges(refused, lacking)
 		}
 	}
 	if refused != nil {
@@ -152,8 +152,8 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 	return err
 }
 
-// together combines the missing scopes of two requests; the first may be nil.
-func together(a, b *mcp.Error) *mcp.Error {
+// combineChallenges combines the missing scopes of two requests; the first may be nil.
+func combineChallenges(a, b *mcp.Error) *mcp.Error {
 	if a == nil {
 		return b
 	}
@@ -171,8 +171,8 @@ type subscription struct {
 	id     jsonrpc.ID
 	stream mcp.Stream
 	feed   mcp.Feed
-	// good ends with the request, or when its credentials become invalid.
-	good context.Context
+	// credentials ends with the request, or when its credentials become invalid.
+	credentials context.Context
 	// until is when the credentials of the request expire; zero if they do not.
 	until time.Time
 }
@@ -180,7 +180,7 @@ type subscription struct {
 // follow forwards changes. It returns nil if the result must be sent, because the replica drains or
 // the credentials have expired. An error means that the client has disconnected.
 func (s *subscription) follow(ctx context.Context, e *Era) error {
-	wait, cancel := context.WithCancel(s.good)
+	wait, cancel := context.WithCancel(s.credentials)
 	defer cancel()
 	defer context.AfterFunc(e.draining, cancel)()
 	if !s.until.IsZero() {

@@ -35,7 +35,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
 		}
 		var refused *mcp.Error
-		if state, refused = e.sealer.open(text, binding(call), time.Now()); refused != nil {
+		if state, refused = e.sealer.open(text, associatedData(call), time.Now()); refused != nil {
 			return state, refused
 		}
 	}
@@ -106,7 +106,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	for _, r := range in.Requests {
 		state.Methods[r.Key] = r.Method
 	}
-	text, err := e.sealer.seal(state, binding(call))
+	text, err := e.sealer.seal(state, associatedData(call))
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,8 @@ func newSealer(keys [][]byte) (*sealer, error) {
 	return s, nil
 }
 
-// binding returns the associated data of a call.
-func binding(call *mcp.Call) []byte {
+// associatedData returns the associated data of a call.
+func associatedData(call *mcp.Call) []byte {
 	h := sha256.New()
 	method, name, arguments := call.Bound()
 	for _, part := range []string{call.Principal.Key(), string(method), name} {

@@ -57,7 +57,7 @@ func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Ca
 	if call.Method == mcp.MethodPing { // Its params, if any, are ignored, and it needs no memory.
 		return nil
 	}
-	if err := room(in.Memory); err != nil {
+	if err := memoryError(in.Memory); err != nil {
 		return err
 	}
 	switch call.Method {
@@ -117,7 +117,7 @@ func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision
 			break
 		}
 		next := *call
-		err = s.again(ctx, &next, way, reply.Input, until)
+		err = s.nextRound(ctx, &next, way, reply.Input, until)
 		next.Target, call = call.Target, &next
 		if err == nil {
 			next.Target, err = e.dispatch.Resolve(ctx, rules, &next)
@@ -129,8 +129,8 @@ func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision
 // minPause is the minimum pause before a round that a backend asked to repeat, as in a session.
 const minPause = 100 * time.Millisecond
 
-// again makes a call its next round, after a round that needs no answer of the client.
-func (s sessionless) again(ctx context.Context, call *mcp.Call, way *response, in *mcp.InputRequired, until time.Time) error {
+// nextRound makes a call its next round, after a round that needs no answer of the client.
+func (s sessionless) nextRound(ctx context.Context, call *mcp.Call, way *response, in *mcp.InputRequired, until time.Time) error {
 	if len(in.Requests) > 0 { // Dispatch refuses requests to a client whose capabilities are unknown.
 		return mcp.Errorf(mcp.KindMissingCapability, "the call asks its client, which needs a session, and the request names none")
 	}
