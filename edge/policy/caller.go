@@ -78,7 +78,7 @@ func namesIn(when, variable string) (named []string, more bool) {
 		ref, ok := checked.ReferenceMap()[e.ID()]
 		return ok && ref.Name == variable
 	}) {
-		if scope, ok := lookedFor(e); ok {
+		if scope, ok := testedConstant(e); ok {
 			named = append(named, scope)
 		} else {
 			more = true
@@ -88,9 +88,9 @@ func namesIn(when, variable string) (named []string, more bool) {
 	return slices.Compact(named), more
 }
 
-// lookedFor returns the constant whose presence in the list e is tested. It returns false if e is
+// testedConstant returns the constant whose presence in the list e is tested. It returns false if e is
 // used otherwise.
-func lookedFor(e ast.NavigableExpr) (string, bool) {
+func testedConstant(e ast.NavigableExpr) (string, bool) {
 	parent, ok := e.Parent()
 	if !ok || parent.Kind() != ast.CallKind {
 		return "", false

@@ -31,19 +31,19 @@ func matchCost(n, size uint64) uint64 { return 1 + n*(size+1)/stepsPerUnit }
 // inZone reports whether a call of a function with n arguments reads a time zone.
 func inZone(function string, n int) bool { return n == 2 && strings.HasPrefix(function, "get") }
 
-// actual measures the cost of calls in an owner's expression by the sizes of their arguments. It
+// actualCost measures the cost of calls in an owner's expression by the sizes of their arguments. It
 // maps the expression's regular expressions to their numbers of instructions. It implements
 // interpreter.ActualCostEstimator.
-type actual map[string]uint64
+type actualCost map[string]uint64
 
 // CallCost implements interpreter.ActualCostEstimator. It ignores the overload, which is unknown
 // for arguments of type dyn.
-func (a actual) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+func (a actualCost) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	cost := a.cost(function, args)
 	return &cost
 }
 
-func (a actual) cost(function string, args []ref.Val) uint64 {
+func (a actualCost) cost(function string, args []ref.Val) uint64 {
 	switch {
 	case function == overloads.Matches && len(args) == 2:
 		pattern, _ := args[1].(types.String)
@@ -113,10 +113,10 @@ func weight(v ref.Val, most uint64) uint64 {
 	return total
 }
 
-// charged is exactly, but a comparison or a match whose own cost exceeds MaxDecisionCost returns an
+// charged is exactComparisons, but a comparison or a match whose own cost exceeds MaxDecisionCost returns an
 // error, because CEL counts costs only after a call.
-func charged(checked *ast.AST, costs actual) interpreter.InterpretableDecoratorV2 {
-	exact := exactly(checked)
+func charged(checked *ast.AST, costs actualCost) interpreter.InterpretableDecoratorV2 {
+	exact := exactComparisons(checked)
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		call, ok := i.(interpreter.InterpretableCall)
 		if !ok || len(call.Args()) != 2 {

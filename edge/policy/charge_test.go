@@ -16,8 +16,8 @@ func TestRegularExpressionsOfOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := instructions(pattern); err != nil || int(n) < least(parsed) {
-			t.Errorf("%q has %d instructions, and at least %d: %v", pattern, n, least(parsed), err)
+		if n, err := instructions(pattern); err != nil || int(n) < minInstructions(parsed) {
+			t.Errorf("%q has %d instructions, and at least %d: %v", pattern, n, minInstructions(parsed), err)
 		}
 	}
 	for text, want := range map[string]string{
@@ -71,7 +71,7 @@ func TestTimeZonesAreCounted(t *testing.T) {
 	if cost, err := EstimatedCost(zones); err != nil || cost < MaxRuleCost {
 		t.Errorf("the estimate: %d, %v", cost, err)
 	}
-	if got := (actual{}).CallCost("getHours", "", nil, nil); *got != 1 {
+	if got := (actualCost{}).CallCost("getHours", "", nil, nil); *got != 1 {
 		t.Errorf("in UTC: %d", *got)
 	}
 }

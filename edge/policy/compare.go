@@ -13,10 +13,10 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// exactly replaces CEL's comparisons of values that may be numbers by exact ones, because CEL
+// exactComparisons replaces CEL's comparisons of values that may be numbers by exact ones, because CEL
 // converts integers to doubles: ==, !=, <, <=, >, >= and in, also within lists and maps. double()
 // of a number without an exact double is an error.
-func exactly(checked *ast.AST) interpreter.InterpretableDecoratorV2 {
+func exactComparisons(checked *ast.AST) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		call, ok := i.(interpreter.InterpretableCall)
 		if !ok {
@@ -27,22 +27,22 @@ func exactly(checked *ast.AST) interpreter.InterpretableDecoratorV2 {
 			return &exactCall{call, args, func(args [2]ref.Val) ref.Val { return double(args[0]) }}, nil
 		}
 		compare := comparisons[call.Function()]
-		if compare == nil || len(args) != 2 || !numeric(checked.GetType(args[0].ID())) && !numeric(checked.GetType(args[1].ID())) {
+		if compare == nil || len(args) != 2 || !mayBeNumeric(checked.GetType(args[0].ID())) && !mayBeNumeric(checked.GetType(args[1].ID())) {
 			return i, nil
 		}
 		return &exactCall{call, []interpreter.InterpretableV2{args[0], opaque{args[1]}}, compare}, nil
 	}
 }
 
-// numeric reports whether a value of type t may be or contain a number, as far as the compiler
+// mayBeNumeric reports whether a value of type t may be or contain a number, as far as the compiler
 // knows.
-func numeric(t *types.Type) bool {
+func mayBeNumeric(t *types.Type) bool {
 	switch t.Kind() {
 	case types.BoolKind, types.StringKind, types.BytesKind, types.NullTypeKind, types.TypeKind, types.DurationKind, types.TimestampKind:
 		return false
 	case types.ListKind, types.MapKind:
 		for _, p := range t.Parameters() {
-			if numeric(p) {
+			if mayBeNumeric(p) {
 				return true
 			}
 		}

@@ -127,8 +127,8 @@ func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, 
 	if err != nil {
 		return nil, nil, err
 	}
-	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
-	if costly(checked.NativeRep()) {
+	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactComparisons(checked.NativeRep()))}
+	if isCostly(checked.NativeRep()) {
 		options = append(options, cel.CostLimit(costLimit))
 	}
 	return checked, options, nil
@@ -181,7 +181,7 @@ func unknown(env *cel.Env, text string, known []string) []string {
 		if parent, ok := e.Parent(); ok && parent.Kind() == ast.SelectKind {
 			continue
 		}
-		first, rest := dotted(e)
+		first, rest := splitSelection(e)
 		if first == "" {
 			continue
 		}
@@ -195,9 +195,9 @@ func unknown(env *cel.Env, text string, known []string) []string {
 	return out
 }
 
-// dotted returns a chain of selections such as a.b.c as its first name, a, and the rest, .b.c. Both
+// splitSelection returns a chain of selections such as a.b.c as its first name, a, and the rest, .b.c. Both
 // are empty if the chain does not begin with a name.
-func dotted(e ast.Expr) (first, rest string) {
+func splitSelection(e ast.Expr) (first, rest string) {
 	for ; e.Kind() == ast.SelectKind; e = e.AsSelect().Operand() {
 		rest = "." + e.AsSelect().FieldName() + rest
 	}
@@ -207,8 +207,8 @@ func dotted(e ast.Expr) (first, rest string) {
 	return e.AsIdent(), rest
 }
 
-// costly reports whether an expression may take more steps than it has operators.
-func costly(checked *ast.AST) bool {
+// isCostly reports whether an expression may take more steps than it has operators.
+func isCostly(checked *ast.AST) bool {
 	return len(ast.MatchDescendants(ast.NavigateAST(checked), func(e ast.NavigableExpr) bool {
 		return e.Kind() == ast.ComprehensionKind || e.Kind() == ast.CallKind && e.AsCall().FunctionName() == overloads.Matches
 	})) > 0

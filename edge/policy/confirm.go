@@ -94,7 +94,7 @@ func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) 
 	}
 	errs := []error{s.invalidConfirms()}
 	add := func(c confirm, place string, err error) {
-		for _, err := range flat(err) {
+		for _, err := range unjoin(err) {
 			errs = append(errs, fmt.Errorf("%s: %w", place, err))
 		}
 		if c.Mode == Audit {
@@ -124,8 +124,8 @@ func compileConfirms(s *Settings, first int, x *trials) (out confirms, _ error) 
 	return out, errors.Join(errs...)
 }
 
-// flat returns the errors that errors.Join has joined, or the only one.
-func flat(err error) []error {
+// unjoin returns the errors that errors.Join has joined, or the only one.
+func unjoin(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}

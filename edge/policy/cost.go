@@ -61,14 +61,14 @@ func checkOwned(env *cel.Env, text string) (_ *cel.Ast, cost uint64, _ error) {
 	if err := checkPatterns(checked.NativeRep()); err != nil {
 		return nil, 0, err
 	}
-	estimated, err := env.EstimateCost(checked, assumed{})
+	estimated, err := env.EstimateCost(checked, assumedSizes{})
 	return checked, max(estimated.Max, 1), err
 }
 
 // ownedOptions are the options of the program of an expression of an owner. They count and bound the
 // cost of its evaluation, and make numbers exact. Its regular expressions are valid.
 func ownedOptions(checked *cel.Ast) []cel.ProgramOption {
-	costs := actual{}
+	costs := actualCost{}
 	for _, pattern := range patterns(checked.NativeRep()) {
 		costs[pattern], _ = instructions(pattern)
 	}
@@ -133,7 +133,7 @@ func instructions(pattern string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("matches: %w", err)
 	}
-	n := least(parsed)
+	n := minInstructions(parsed)
 	if n <= maxInstructions { // Others are not compiled, which takes time and memory.
 		program, err := syntax.Compile(parsed.Simplify())
 		if err != nil {
@@ -147,12 +147,12 @@ func instructions(pattern string) (uint64, error) {
 	return uint64(n), nil //nolint:gosec // It is not negative.
 }
 
-// least returns a lower bound of a regular expression's instructions, including its repetitions. It
+// minInstructions returns a lower bound of a regular expression's instructions, including its repetitions. It
 // is not exact above maxInstructions.
-func least(re *syntax.Regexp) int {
+func minInstructions(re *syntax.Regexp) int {
 	n := 0
 	for _, sub := range re.Sub {
-		n = min(n+least(sub), maxInstructions+1)
+		n = min(n+minInstructions(sub), maxInstructions+1)
 	}
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -165,11 +165,11 @@ func least(re *syntax.Regexp) int {
 	return n
 }
 
-// assumed estimates the sizes of values. It implements checker.CostEstimator.
-type assumed struct{}
+// assumedSizes estimates the sizes of values. It implements checker.CostEstimator.
+type assumedSizes struct{}
 
 // EstimateSize implements checker.CostEstimator.
-func (assumed) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
+func (assumedSizes) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 	switch element.Type().Kind() {
 	case types.ListKind, types.MapKind:
 		return &checker.SizeEstimate{Max: assumedList}
@@ -180,7 +180,7 @@ func (assumed) EstimateSize(element checker.AstNode) *checker.SizeEstimate {
 // EstimateCallCost implements checker.CostEstimator. A match of a text that is shorter than
 // assumedText is estimated like one of assumedText, because the regular expression itself uses
 // memory.
-func (assumed) EstimateCallCost(function, _ string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+func (assumedSizes) EstimateCallCost(function, _ string, target *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
 	all := args
 	if target != nil {
 		all = append([]checker.AstNode{*target}, args...)

@@ -22,10 +22,10 @@ func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 		}
 	}
 	if u[varIsClient] {
-		dst = append(dst, yes(who.SubjectIsClient))
+		dst = append(dst, boolByte(who.SubjectIsClient))
 	}
 	if u[varAnonymous] {
-		dst = append(dst, yes(who.Anonymous()))
+		dst = append(dst, boolByte(who.Anonymous()))
 	}
 	if u[varScopes] {
 		dst = appendTexts(dst, who.Scopes)
@@ -43,7 +43,7 @@ func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 	}
 	for _, name := range p.uses.claims {
 		value, there := who.Claims[name]
-		dst = append(dst, yes(there))
+		dst = append(dst, boolByte(there))
 		if there {
 			dst = appendText(dst, string(value))
 		}
@@ -95,7 +95,7 @@ func appendTexts(dst []byte, list []string) []byte {
 	return dst
 }
 
-func yes(v bool) byte {
+func boolByte(v bool) byte {
 	if v {
 		return 1
 	}

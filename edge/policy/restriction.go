@@ -53,7 +53,7 @@ func (r *Restriction) validateApproves(used *uses) error {
 	errs := []error{a.validate()}
 	for i := range a.list {
 		_, err := a.compile(env, i, used)
-		for _, err := range flat(err) {
+		for _, err := range unjoin(err) {
 			errs = append(errs, fmt.Errorf("%s %s: %w", a.place(i), a.list[i].Name, err))
 		}
 	}
@@ -183,7 +183,7 @@ func (p *Policy) restrict(v *values) (refused, open *Decision) {
 func (p *Policy) ownLacks(v *values) (scopes []string, ok bool) {
 	ok = true
 	for _, list := range p.restrictions.needs[v.target.Backend] {
-		at := slices.IndexFunc(list, func(n need) bool { return n.about(v.target) })
+		at := slices.IndexFunc(list, func(n need) bool { return n.appliesTo(v.target) })
 		if at < 0 {
 			continue
 		}

@@ -7,7 +7,7 @@ import "slices"
 func (p *Policy) lacks(v *values) (need []string, ok bool) {
 	ok = true
 	for i := range p.needs {
-		if n := &p.needs[i]; n.about(v.target) {
+		if n := &p.needs[i]; n.appliesTo(v.target) {
 			need, ok = n.scopes, p.holds(v, n.scopes)
 			break
 		}

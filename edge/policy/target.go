@@ -133,7 +133,7 @@ func newNeed(s Scopes) need {
 	}
 }
 
-func (n *need) about(t *Target) bool {
+func (n *need) appliesTo(t *Target) bool {
 	if n.all {
 		return true
 	}
