@@ -75,8 +75,8 @@ func (a *Accounts) close(x *account) {
 	}
 }
 
-// affords returns why the owner of a locked session may not keep more bytes, or nil if it may.
-func (m *Medium) affords(s *session, more int, now time.Time) error {
+// checkAccount returns why the owner of a locked session may not keep more bytes, or nil if it may.
+func (m *Medium) checkAccount(s *session, more int, now time.Time) error {
 	if more <= 0 || !m.exceeds(s, more) {
 		return nil
 	}
@@ -87,9 +87,9 @@ func (m *Medium) affords(s *session, more int, now time.Time) error {
 	return nil
 }
 
-// spare drops droppable entries of a log of a locked session, the oldest first, while the owner
+// trimAccount drops droppable entries of a log of a locked session, the oldest first, while the owner
 // keeps more than it may.
-func (m *Medium) spare(s *session, l *stream) {
+func (m *Medium) trimAccount(s *session, l *stream) {
 	if l.droppable == 0 || !m.exceeds(s, 0) {
 		return
 	}
@@ -171,7 +171,7 @@ func (m *Medium) fitsOwner(s *session, w *pinning, more int, now time.Time) erro
 	if !refused {
 		return nil
 	}
-	if err := m.affords(s, bytes, now); err != nil {
+	if err := m.checkAccount(s, bytes, now); err != nil {
 		return fmt.Errorf("session %.40q: %w", s.id, err)
 	}
 	return nil

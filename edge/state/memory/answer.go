@@ -33,7 +33,7 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 	if c.Phase != state.PhaseWaiting || c.held {
 		return state.AnswerUnknown, nil, nil
 	}
-	if err := cmp.Or(r.m.fits(s, c.stream, a.Bytes()), r.m.affords(s, a.Bytes(), now)); err != nil {
+	if err := cmp.Or(r.m.fits(s, c.stream, a.Bytes()), r.m.checkAccount(s, a.Bytes(), now)); err != nil {
 		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
 	}
 	// An answer is a slice of a request's body; do not keep the whole body.
@@ -45,9 +45,9 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 		out = state.AnswerCompleted
 		next.Claim(random, false, false, "")
 	}
-	r.m.become(s, c, &next)
+	r.m.setRecord(s, c, &next)
 	if out == state.AnswerCompleted {
-		r.owns(c, random, now)
+		r.takeLease(c, random, now)
 	}
 	return out, s.owned(c), nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// owns gives this replica the lease of a call that was just claimed.
-func (r *Store) owns(c *storedCall, random uint32, now time.Time) {
+// takeLease gives this replica the lease of a call that was just claimed.
+func (r *Store) takeLease(c *storedCall, random uint32, now time.Time) {
 	c.owner, c.held, c.claimed = r, true, now
 	if c.Batch > 0 {
 		c.stream.epoch = c.stream.epoch.Next(random)
@@ -48,7 +48,7 @@ func (r *Store) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error
 	}
 	next := c.Record
 	next.Claim(w.Random, w.Lapsed && c.held, w.Cancel, w.CancelledBy)
-	r.m.become(s, c, &next)
-	r.owns(c, w.Random, now)
+	r.m.setRecord(s, c, &next)
+	r.takeLease(c, w.Random, now)
 	return s.owned(c), nil
 }

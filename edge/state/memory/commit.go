@@ -126,7 +126,7 @@ func (m *Medium) begin(s *session, calls []*storedCall) {
 			m.open(s, c.stream)
 		}
 		put(&s.requests, c.RequestID, c)
-		m.run(s, c)
+		m.addCall(s, c)
 	}
 }
 
@@ -137,8 +137,8 @@ func (m *Medium) open(s *session, l *stream) {
 	m.streamCount.Add(1)
 }
 
-// run adds a call to a locked session.
-func (m *Medium) run(s *session, c *storedCall) {
+// addCall adds a call to a locked session.
+func (m *Medium) addCall(s *session, c *storedCall) {
 	put(&s.calls, c.ID, c)
 	if len(s.running) == 0 {
 		m.running.add(s)
@@ -163,7 +163,7 @@ func (r *Store) fenced(c *storedCall, w *medium.Write, now time.Time) error {
 		return nil
 	case w.Epoch == c.Epoch && (!c.held || c.Phase == state.PhaseDone):
 		return fmt.Errorf("call %.40q: the lease has ended: %w", w.Call, state.ErrFenced)
-	case w.Epoch > c.Epoch, w.After > c.N, c.Batch == 0 && len(w.Entries) > 0 && c.stream.reaches(w.Seq):
+	case w.Epoch > c.Epoch, w.After > c.N, c.Batch == 0 && len(w.Entries) > 0 && c.stream.hasFrom(w.Seq):
 		r.m.rollbacks.Add(1)
 		return fmt.Errorf("call %.40q: %w", w.Call, &medium.RewoundError{Epoch: c.Epoch, N: c.N})
 	}
@@ -185,12 +185,12 @@ func (s *session) mayAsk(c *storedCall, asks []state.Ask) error {
 // step applies a step to a call of a locked session.
 func (m *Medium) step(s *session, c *storedCall, w *medium.Write, next *medium.Record) {
 	l := c.stream
-	m.become(s, c, next)
+	m.setRecord(s, c, next)
 	c.held = w.Next != medium.NextWaiting && w.Next != medium.NextDone
 	entries := w.Placed()
 	m.append(s, c, entries)
 	if w.Next == medium.NextDone {
-		m.over(s, c)
+		m.endStream(s, c)
 		m.trim(s)
 	}
 	if len(entries) > 0 || w.Next == medium.NextDone {
@@ -210,8 +210,8 @@ func (m *Medium) append(s *session, c *storedCall, entries []medium.Entry) {
 	}
 }
 
-// become replaces the record of a call of a locked session.
-func (m *Medium) become(s *session, c *storedCall, next *medium.Record) {
+// setRecord replaces the record of a call of a locked session.
+func (m *Medium) setRecord(s *session, c *storedCall, next *medium.Record) {
 	for i := range c.Asked {
 		if id := c.Asked[i].ID; s.asks[id] == c {
 			delete(s.asks, id)
@@ -234,8 +234,8 @@ func bytesOf(asks []state.Ask) (n int) {
 	return n
 }
 
-// over ends the stream of a call that is done, if it was the last.
-func (m *Medium) over(s *session, c *storedCall) {
+// endStream ends the stream of a call that is done, if it was the last.
+func (m *Medium) endStream(s *session, c *storedCall) {
 	delete(s.running, c)
 	if len(s.running) == 0 {
 		m.running.remove(s)

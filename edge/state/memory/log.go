@@ -21,7 +21,7 @@ func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 		m.dropped.Add(uint64(dropped))
 	}
 	m.makeRoom(s, l, 0)
-	m.spare(s, l)
+	m.trimAccount(s, l)
 }
 
 // charge adds n bytes, which may be negative, to the size of a locked session.

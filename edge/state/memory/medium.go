@@ -17,7 +17,7 @@ type Medium struct {
 	clock      func() time.Time
 	start      time.Time
 	sessions   sync.Map // id → *session
-	erased     sync.Map // id → *epitaph
+	erased     sync.Map // id → *tombstone
 	principals principals
 	running    running
 
@@ -31,7 +31,7 @@ type Medium struct {
 	// reclaimed is when memory was last reclaimed, since start.
 	reclaimed atomic.Int64
 
-	sessionCount, streamCount, epitaphs atomic.Int64
+	sessionCount, streamCount, tombstones atomic.Int64
 	// bytes is the sum over all sessions.
 	bytes              atomic.Int64
 	dropped, rollbacks atomic.Uint64

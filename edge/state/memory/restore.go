@@ -18,7 +18,7 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	c, known, err := r.m.place(s, rec, now)
+	c, known, err := r.m.findOrMake(s, rec, now)
 	if err != nil {
 		return 0, err
 	}
@@ -31,9 +31,9 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 		if old := s.requests[rec.RequestID]; old == nil || old.Phase == state.PhaseDone {
 			put(&s.requests, rec.RequestID, c)
 		}
-		r.m.run(s, c)
+		r.m.addCall(s, c)
 	}
-	r.m.become(s, c, &next)
+	r.m.setRecord(s, c, &next)
 	if verdict == medium.Restored && next.Epoch == rec.Epoch {
 		c.owner, c.claimed = r, now
 		c.held = runs && next.Phase != state.PhaseWaiting && next.Phase != state.PhaseDone
@@ -42,22 +42,22 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 		c.held = false
 	}
 	if next.Batch == 0 {
-		r.m.mend(s, l, medium.MergeLog(l.entries, rec, entries, &next))
+		r.m.restoreEntries(s, l, medium.MergeLog(l.entries, rec, entries, &next))
 	} else if lost := medium.Lost(c.logged, &next, rec, entries); verdict == medium.Restored || len(lost) > 0 {
 		l.epoch = max(l.epoch, next.Epoch).Next(rand.Uint32()) // #nosec G404 -- it distinguishes histories and is no secret
 		r.m.append(s, c, lost)
 	}
 	if next.Phase == state.PhaseDone && before.Phase != state.PhaseDone {
-		r.m.over(s, c)
+		r.m.endStream(s, c)
 		r.m.trim(s)
 	}
 	s.wake(l.name)
 	return verdict, nil
 }
 
-// place finds a call of a locked session. If it is unknown, place makes one that is not in the
+// findOrMake finds a call of a locked session. If it is unknown, it makes one that is not in the
 // session yet.
-func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *storedCall, known bool, err error) {
+func (m *Medium) findOrMake(s *session, rec *medium.Record, now time.Time) (c *storedCall, known bool, err error) {
 	l := m.streamOf(s, rec.Stream, now)
 	switch c = s.calls[rec.ID]; {
 	case c != nil && c.stream == l:
@@ -70,8 +70,8 @@ func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *stored
 	return &storedCall{Record: medium.Record{Request: state.Request{ID: rec.ID}}, stream: l}, false, nil
 }
 
-// mend restores the lost entries of a log of a locked session.
-func (m *Medium) mend(s *session, l *stream, entries []medium.Entry) {
+// restoreEntries restores the lost entries of a log of a locked session.
+func (m *Medium) restoreEntries(s *session, l *stream, entries []medium.Entry) {
 	same := func(a, b medium.Entry) bool { return a.Position() == b.Position() }
 	if slices.EqualFunc(l.entries, entries, same) {
 		return
@@ -81,5 +81,5 @@ func (m *Medium) mend(s *session, l *stream, entries []medium.Entry) {
 	m.dropped.Add(uint64(l.bound(&m.limits))) // #nosec G115 -- a count
 	m.charge(s, l.bytes-before)
 	m.makeRoom(s, l, 0)
-	m.spare(s, l)
+	m.trimAccount(s, l)
 }

@@ -30,7 +30,7 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Store{r},
 		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(), account: r.m.accounts.open(rec),
 	}
-	if err := r.m.affords(s, size, now); err != nil {
+	if err := r.m.checkAccount(s, size, now); err != nil {
 		r.m.accounts.close(s.account)
 		s.memory.Release()
 		return fmt.Errorf("session %.40q: %w", rec.ID, err)
@@ -100,7 +100,7 @@ func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Se
 	}
 	if changed {
 		more := next.Bytes() - s.record.Bytes()
-		if err := cmp.Or(r.m.fits(s, nil, more), r.m.affords(s, more, now)); err != nil {
+		if err := cmp.Or(r.m.fits(s, nil, more), r.m.checkAccount(s, more, now)); err != nil {
 			return nil, fmt.Errorf("session %.40q: %w", id, err)
 		}
 		r.m.charge(s, more)
@@ -136,9 +136,9 @@ func (r *Store) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	r.m.epitaphs.Add(1)
-	if _, again := r.m.erased.Swap(id, &epitaph{s.holders, now.Add(state.NotifiableFor)}); again {
-		r.m.epitaphs.Add(-1)
+	r.m.tombstones.Add(1)
+	if _, again := r.m.erased.Swap(id, &tombstone{s.holders, now.Add(state.NotifiableFor)}); again {
+		r.m.tombstones.Add(-1)
 	}
 	r.m.erase(s)
 	s.mu.Unlock()

@@ -89,8 +89,8 @@ func (l *stream) last() medium.Position {
 	return medium.Position{Epoch: l.epoch, Seq: l.seq}
 }
 
-// reaches reports whether there are entries at or after a place.
-func (l *stream) reaches(seq uint64) bool {
+// hasFrom reports whether there are entries at or after a place.
+func (l *stream) hasFrom(seq uint64) bool {
 	n := len(l.entries)
 	return n > 0 && l.entries[n-1].Seq >= seq
 }

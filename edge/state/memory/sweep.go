@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// epitaph is what remains of an erased session: the holders to notify.
-type epitaph struct {
+// tombstone is what remains of an erased session: the holders to notify.
+type tombstone struct {
 	holders []*Store
 	until   time.Time
 }
 
-// notifiable returns the epitaph of a recently erased session, or nil.
-func (m *Medium) notifiable(id string, now time.Time) *epitaph {
-	if v, ok := m.erased.Load(id); ok && !now.After(v.(*epitaph).until) {
-		return v.(*epitaph)
+// notifiable returns the tombstone of a recently erased session, or nil.
+func (m *Medium) notifiable(id string, now time.Time) *tombstone {
+	if v, ok := m.erased.Load(id); ok && !now.After(v.(*tombstone).until) {
+		return v.(*tombstone)
 	}
 	return nil
 }
@@ -47,13 +47,13 @@ func (m *Medium) sweep() {
 		return !m.closed.Load()
 	})
 	m.erased.Range(func(id, v any) bool {
-		if now.After(v.(*epitaph).until) && m.erased.CompareAndDelete(id, v) {
-			m.epitaphs.Add(-1)
+		if now.After(v.(*tombstone).until) && m.erased.CompareAndDelete(id, v) {
+			m.tombstones.Add(-1)
 		}
 		return true
 	})
 	m.armed.Store(false)
-	if m.sessionCount.Load()+m.epitaphs.Load() > 0 {
+	if m.sessionCount.Load()+m.tombstones.Load() > 0 {
 		m.arm()
 	}
 }
