@@ -35,10 +35,10 @@ func (r *Replica) account(s *state.Session) string {
 	return r.accounts + ":a:{" + hex.EncodeToString(sum[:16]) + "}"
 }
 
-// lending runs a script, by run, until its caller's account has lent its session enough. The reply
+// runLending runs a script, by run, until its caller's account has lent its session enough. The reply
 // is never "short": if the session grew during each of maxLends loans, the error is
 // state.ErrUnavailable, and nothing was changed.
-func (r *Replica) lending(ctx context.Context, session string, args []any, run func(args []any) (reply, error)) (reply, error) {
+func (r *Replica) runLending(ctx context.Context, session string, args []any, run func(args []any) (reply, error)) (reply, error) {
 	for lends := 0; ; lends++ {
 		p, err := run(args)
 		if err != nil || p.code != "short" {

@@ -43,8 +43,8 @@ func (a *acknowledgements) init(needed int) {
 	a.needed, a.turns, a.shares = needed, make(chan struct{}, maxAcks), map[string]*ackShare{}
 }
 
-// few returns the error for a write that too few replicas acknowledged.
-func (a *acknowledgements) few(got int64, took time.Duration) error {
+// tooFewError returns the error for a write that too few replicas acknowledged.
+func (a *acknowledgements) tooFewError(got int64, took time.Duration) error {
 	return fmt.Errorf("%w: %d of the %d replicas of Redis that redis.acknowledge demands, within %s", state.ErrUnacknowledged, got, a.needed, took)
 }
 
@@ -124,7 +124,7 @@ func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string
 	// Count a use: the script then always writes, at least the expiry, so that WAIT covers a
 	// repetition too.
 	keys, args := r.indexedKeys(session), r.args("0", own...)
-	return r.lending(ctx, session, args, func(args []any) (reply, error) { return r.runWaiting(ctx, s, session, keys, args) })
+	return r.runLending(ctx, session, args, func(args []any) (reply, error) { return r.runWaiting(ctx, s, session, keys, args) })
 }
 
 // runWaiting is runAcknowledged within its turn.
@@ -153,7 +153,7 @@ func (r *Replica) evalWaiting(ctx context.Context, a *acknowledgements, s *scrip
 		return nil, nil, unavailable(ctx, err)
 	}
 	if got < int64(a.needed) {
-		few = a.few(got, time.Since(began).Round(time.Millisecond))
+		few = a.tooFewError(got, time.Since(began).Round(time.Millisecond))
 	}
 	return v, few, nil
 }

@@ -65,8 +65,8 @@ func (t *AnnouncedTable) announce(ctx context.Context) {
 // subscription except the first.
 func (t *AnnouncedTable) OnAnnounced(fn func()) { t.r.announced.Store(&fn) }
 
-// hear calls the function of OnAnnounced, if there is one.
-func (r *Replica) hear() {
+// announceHere calls the function of OnAnnounced, if there is one.
+func (r *Replica) announceHere() {
 	if fn := r.announced.Load(); fn != nil {
 		(*fn)()
 	}

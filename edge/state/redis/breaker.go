@@ -51,8 +51,8 @@ func (x *breakers) init(client redis.UniversalClient) {
 	x.nodes, x.stop = make(map[string]*breaker), make(chan struct{})
 }
 
-// errResting is the error while a breaker is open.
-var errResting = fmt.Errorf("the Redis server failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
+// errBreakerOpen is the error while a breaker is open.
+var errBreakerOpen = fmt.Errorf("the Redis server failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
 
 // server is the breaker of a server and the function that probes it.
 type server struct {
@@ -85,12 +85,12 @@ func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key str
 }
 
 // send runs one exchange with the server that has the key, unless its breaker is open. The error is
-// the client library's, or errResting.
+// the client library's, or errBreakerOpen.
 func (r *Replica) send(ctx context.Context, key string, exchange func() error) error {
 	s := r.breakers.of(ctx, r.client, key)
 	if s.breaker != nil && s.open.Load() {
 		r.breakers.rejected.Add(1)
-		return errResting
+		return errBreakerOpen
 	}
 	began := time.Now()
 	err := exchange()
@@ -132,7 +132,7 @@ func (r *Replica) tripped(s server, err error) {
 	if x.stopped {
 		return
 	}
-	r.health.opened(unavailable(context.Background(), err))
+	r.health.breakerOpened(unavailable(context.Background(), err))
 	x.trips.Add(1)
 	r.log.Warn("Redis does not answer; until it does, what needs the state fails at once", "error", err)
 	x.probes.Go(func() { r.probe(s) })
@@ -159,7 +159,7 @@ func (r *Replica) probe(s server) {
 	}
 	s.failures.Store(0)
 	s.open.Store(false)
-	r.usableAgain(r.health.shut())
+	r.usableAgain(r.health.breakerClosed())
 	r.returned()
 }
 

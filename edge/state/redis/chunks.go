@@ -87,7 +87,7 @@ func packLog(log []medium.Entry, most int) []byte {
 				log = log[1:]
 				continue
 			}
-			run := bare(log[:contiguous(log)])
+			run := withoutEpochs(log[:contiguous(log)])
 			n, bytes = chunkOf(run, most)
 			kind, data = "s", packChunk(run[:n], bytes)
 		}
@@ -110,8 +110,8 @@ func contiguous(log []medium.Entry) int {
 	return n
 }
 
-// bare returns entries without their epochs.
-func bare(log []medium.Entry) []state.Entry {
+// withoutEpochs returns entries without their epochs.
+func withoutEpochs(log []medium.Entry) []state.Entry {
 	out := make([]state.Entry, len(log))
 	for i := range log {
 		out[i] = log[i].Entry

@@ -21,12 +21,12 @@ const (
 	scanMany, scanFew, maxPending = 1000, 16, 64
 )
 
-// sight reads a session without using it.
-func (r *Replica) sight(ctx context.Context, id string) (*state.Sighting, error) {
+// peek reads a session without using it.
+func (r *Replica) peek(ctx context.Context, id string) (*state.Sighting, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	seen, err := r.look(ctx, []string{safe(id)})
+	seen, err := r.readSessions(ctx, []string{escapeID(id)})
 	switch {
 	case err != nil:
 		return nil, err
@@ -68,7 +68,7 @@ func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Si
 }
 
 func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighting, error) {
-	seen, err := r.look(ctx, tags)
+	seen, err := r.readSessions(ctx, tags)
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,15 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 	return out, nil
 }
 
-// seen is a session as stored in Redis, with its record as readSession takes it.
-type seen struct {
+// storedSession is a session as stored in Redis, with its record as readSession takes it.
+type storedSession struct {
 	id     string
 	record []any
 	calls  int
 	left   time.Duration
 }
 
-func (r *Replica) sighting(s *seen) (*state.Sighting, error) {
+func (r *Replica) sighting(s *storedSession) (*state.Sighting, error) {
 	rec, err := r.readSession(s.id, s.record)
 	if err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func (r *Replica) sighting(s *seen) (*state.Sighting, error) {
 	return &state.Sighting{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
 }
 
-// look reads sessions by their tags in one round trip; nil for one that does not exist.
-func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
+// readSessions reads sessions by their tags in one round trip; nil for one that does not exist.
+func (r *Replica) readSessions(ctx context.Context, tags []string) ([]*storedSession, error) {
 	if len(tags) == 0 {
 		return nil, nil
 	}
@@ -152,7 +152,7 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, unavailable(ctx, err)
 	}
-	out := make([]*seen, len(tags))
+	out := make([]*storedSession, len(tags))
 	for i := range tags {
 		fields := reply{rest: records[i].Val()}
 		if rec := fields.text(0); rec != "" {
@@ -161,7 +161,7 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 				uris = append(uris, uri)
 			}
 			record := []any{rec, fields.text(1), uris}
-			out[i] = &seen{id: idOf(tags[i]), record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
+			out[i] = &storedSession{id: idOf(tags[i]), record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
 		}
 	}
 	return out, nil

@@ -19,7 +19,7 @@ func unavailable(ctx context.Context, err error) error {
 	if end := ended(ctx); end != nil {
 		return end
 	}
-	if why := trouble(err); why != "" {
+	if why := explainReply(err); why != "" {
 		return fmt.Errorf("%w: %s: %w", state.ErrUnavailable, why, err)
 	}
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
@@ -37,9 +37,9 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// troubles are the error replies by which Redis reports that it cannot serve, by their first word,
+// errorReplies are the error replies by which Redis reports that it cannot serve, by their first word,
 // with the remedy. lasts means that waiting does not help.
-var troubles = []struct {
+var errorReplies = []struct {
 	word, why string
 	lasts     bool
 }{
@@ -61,8 +61,8 @@ var troubles = []struct {
 // notAllowed explains an ACL.
 const notAllowed = "Redis does not allow this user a command, key or channel that is needed"
 
-// trouble explains an error reply. It returns "" if there is nothing to add.
-func trouble(err error) string {
+// explainReply explains an error reply. It returns "" if there is nothing to add.
+func explainReply(err error) string {
 	why, _ := explain(err)
 	return why
 }
@@ -82,7 +82,7 @@ func explain(err error) (why string, lasts bool) {
 		return "", false
 	}
 	text := reply.Error()
-	for _, t := range troubles {
+	for _, t := range errorReplies {
 		// Before Redis 7 the error of a command in a script is inside the script's error.
 		if redis.HasErrorPrefix(reply, t.word) || strings.HasPrefix(text, "ERR Error running script") && strings.Contains(text, ": "+t.word+" ") {
 			return t.why, t.lasts

@@ -26,11 +26,11 @@ func Renewed(every time.Duration, seconds int) int {
 	var u renewals
 	u.init(every)
 	for i := range seconds {
-		u.counted(strconv.Itoa(i))
+		u.recordUse(strconv.Itoa(i))
 		time.Sleep(time.Second)
 	}
 	return len(u.due)
 }
 
 // ErrResting is the error while a breaker is open.
-var ErrResting = errResting
+var ErrResting = errBreakerOpen

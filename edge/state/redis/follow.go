@@ -152,7 +152,7 @@ func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
 		return func() { r.unfollow(key, f) }
 	}
 	r.followers.add(key, f)
-	ctx, cancel := aside(context.Background())
+	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
 	rep, err := r.run(ctx, followScript, id, f.member)
 	switch {
@@ -179,7 +179,7 @@ func (r *Replica) unfollow(key string, f *follower) {
 	if r.logs.unfollow(at, !r.followers.any(at)) && f.begun {
 		return
 	}
-	ctx, cancel := aside(context.Background())
+	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
 	_, _ = r.run(ctx, unfollowScript, f.id, f.member)
 }

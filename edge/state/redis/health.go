@@ -49,22 +49,22 @@ func (h *health) failed(err error) {
 	h.change(func() {
 		h.beating = false
 		// The error that opened a breaker is more specific.
-		if h.cause == nil || !errors.Is(err, errResting) {
+		if h.cause == nil || !errors.Is(err, errBreakerOpen) {
 			h.cause = err
 		}
 	})
 }
 
-// opened records that a breaker opened because of an error.
-func (h *health) opened(err error) {
+// breakerOpened records that a breaker opened because of an error.
+func (h *health) breakerOpened(err error) {
 	h.change(func() {
 		h.open++
 		h.beating, h.cause = false, err
 	})
 }
 
-// shut records that a breaker closed, and reports whether health came back.
-func (h *health) shut() (back bool) { return h.change(func() { h.open-- }) }
+// breakerClosed records that a breaker closed, and reports whether health came back.
+func (h *health) breakerClosed() (back bool) { return h.change(func() { h.open-- }) }
 
 // read returns whether Redis is healthy, since when, and why it is not.
 func (h *health) read() (healthy bool, since time.Time, cause error) {

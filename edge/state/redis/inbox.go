@@ -33,13 +33,13 @@ func (r *Replica) receive(messages <-chan any) {
 			r.returned()
 			r.unverified.Store(true)
 			r.restoreSecret()
-			r.hear()
+			r.announceHere()
 		case *redis.Message:
 			switch m.Channel {
 			case r.inboxOf(r.id):
 				r.message(m.Payload)
 			case r.announcements():
-				r.hear()
+				r.announceHere()
 			default:
 				r.relay.received(m.Payload)
 			}

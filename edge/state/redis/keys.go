@@ -16,13 +16,13 @@ import (
 // layout needs another key.
 const buckets = 64
 
-// plain are the bytes that a hash tag and a replica's id may contain unescaped.
-const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~+=/"
+// plainBytes are the bytes that a hash tag and a replica's id may contain unescaped.
+const plainBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~+=/"
 
-// safe returns an id as part of a key: itself or, if it has other bytes, a text that no plain id
+// escapeID returns an id as part of a key: itself or, if it has other bytes, a text that no plain id
 // equals.
-func safe(id string) string {
-	if strings.Trim(id, plain) == "" {
+func escapeID(id string) string {
+	if strings.Trim(id, plainBytes) == "" {
 		return id
 	}
 	return "%" + hex.EncodeToString([]byte(id))
@@ -39,9 +39,9 @@ func idOf(tag string) string {
 }
 
 // session returns the key of a session's record, with which the session's other keys begin.
-func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
+func (r *Replica) session(id string) string { return r.tagged(escapeID(id)) }
 
-// tagged returns that key for an id as returned by safe.
+// tagged returns that key for an id as returned by escapeID.
 func (r *Replica) tagged(tag string) string { return r.prefix + ":{" + tag + "}" }
 
 // sessionOf returns the id of the session with a key. ok is false if the key is not that of a

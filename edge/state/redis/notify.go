@@ -154,7 +154,7 @@ func (r *Replica) onMessage(b message) {
 		if err != nil {
 			return
 		}
-		ctx, cancel := aside(context.Background())
+		ctx, cancel := detachedContext(context.Background())
 		defer cancel()
 		// A lost ack costs its sender the rest of 250 ms.
 		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })

@@ -24,7 +24,7 @@ func (r *Replica) acquire(ctx context.Context, key string, s *state.Session) (is
 		}
 		freed := false
 		if len(suspects) > 0 {
-			if freed, err = r.dismiss(ctx, key, suspects); err != nil {
+			if freed, err = r.removeErased(ctx, key, suspects); err != nil {
 				return false, err
 			}
 		}
@@ -40,7 +40,7 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 		return "", nil, err
 	}
 	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
-	v, err := r.eval(ctx, acquireScript, []string{key}, safe(id), r.limits.SessionsPerPrincipal, life, check)
+	v, err := r.eval(ctx, acquireScript, []string{key}, escapeID(id), r.limits.SessionsPerPrincipal, life, check)
 	if err != nil {
 		return "", nil, unavailable(ctx, err)
 	}
@@ -54,9 +54,9 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 	return rep.text(0), suspects, nil
 }
 
-// dismiss removes the sessions that do not exist any more from the count. freed is true if there
+// removeErased removes the sessions that do not exist any more from the count. freed is true if there
 // was one.
-func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed bool, err error) {
+func (r *Replica) removeErased(ctx context.Context, key string, tags []string) (freed bool, err error) {
 	there := make([]*redis.IntCmd, len(tags))
 	err = r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, tag := range tags {
@@ -99,9 +99,9 @@ func (r *Replica) Of(ctx context.Context, owner mcp.Principal) ([]string, error)
 
 // release uncounts a session.
 func (r *Replica) release(ctx context.Context, key, id string) {
-	actx, cancel := aside(ctx)
+	actx, cancel := detachedContext(ctx)
 	defer cancel()
-	if err := r.send(actx, key, func() error { return r.client.ZRem(actx, key, safe(id)).Err() }); err != nil {
+	if err := r.send(actx, key, func() error { return r.client.ZRem(actx, key, escapeID(id)).Err() }); err != nil {
 		r.log.Warn("an ended session still counts for a while", "error", err)
 	}
 }

@@ -72,7 +72,7 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 func (x *Relay) publish(ctx context.Context, to, kind, id string, body []byte) (heard int64, err error) {
 	err = x.r.send(ctx, "", func() error {
 		payload := kind + " " + id + " " + x.address + " " + string(x.r.seals.seal(bindRelayed(to, kind, id), body))
-		heard, err = x.r.client.Publish(ctx, x.r.relayOf(safe(to)), payload).Result()
+		heard, err = x.r.client.Publish(ctx, x.r.relayOf(escapeID(to)), payload).Result()
 		return err
 	})
 	return heard, err
@@ -113,7 +113,7 @@ func (x *Relay) received(payload string) {
 func (x *Relay) answer(serve func([]byte) []byte, to, id string, body []byte) {
 	defer func() { <-x.room }()
 	answer := serve(body)
-	ctx, cancel := aside(context.Background())
+	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
 	_, _ = x.publish(ctx, to, relayedAnswer, id, answer) // If it is lost, the sender's time ends.
 }

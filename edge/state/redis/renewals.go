@@ -38,8 +38,8 @@ type renewals struct {
 
 func (u *renewals) init(every time.Duration) { u.every, u.due = every, make(map[string]time.Time) }
 
-// counted records a use. The next one is due at a time that varies between sessions.
-func (u *renewals) counted(id string) {
+// recordUse records a use. The next one is due at a time that varies between sessions.
+func (u *renewals) recordUse(id string) {
 	now := time.Now()
 	next := now.Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
 	u.mu.Lock()
@@ -55,8 +55,8 @@ func (u *renewals) forget() {
 	clear(u.due)
 }
 
-// early reports whether a session's next use need not be counted.
-func (u *renewals) early(id string) bool {
+// isEarly reports whether a session's next use need not be counted.
+func (u *renewals) isEarly(id string) bool {
 	now := time.Now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string
 			if out[batch[i]], err = serial(batch[i], rep.text(0)); err != nil {
 				return nil, err
 			}
-			r.renewals.counted(batch[i])
+			r.renewals.recordUse(batch[i])
 		}
 	}
 	return out, ctx.Err()
@@ -138,7 +138,7 @@ func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint
 			cmds[i] = p.HGet(ctx, r.session(id), "ser")
 		}
 	})
-	if errors.Is(err, errResting) {
+	if errors.Is(err, errBreakerOpen) {
 		return unavailable(ctx, err)
 	}
 	for i, cmd := range cmds {

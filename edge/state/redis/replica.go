@@ -107,7 +107,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	}
 	r := &Replica{
 		client: client, limits: o.Limits.OrDefaults(), prefix: o.Prefix, accounts: cmp.Or(o.Accounts, o.Prefix),
-		id:  safe(cmp.Or(o.Replica, "replica")) + "-" + rand.Text(),
+		id:  escapeID(cmp.Or(o.Replica, "replica")) + "-" + rand.Text(),
 		log: o.Logger, handlers: make(chan struct{}, maxHandlers), ended: make(chan struct{}),
 	}
 	if r.log == nil {
@@ -235,7 +235,7 @@ func (r *Replica) Stats() Stats {
 	}
 }
 
-// aside returns a context for work after an operation, or whose caller cannot wait.
-func aside(ctx context.Context) (context.Context, context.CancelFunc) {
+// detachedContext returns a context for work after an operation, or whose caller cannot wait.
+func detachedContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 }

@@ -133,7 +133,7 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 		packed = packLog(r.seals.sealLog(next.Session, next.Stream, log), r.limits.LogBytes)
 	case what == "append":
 		last = medium.Position{Epoch: medium.Epoch(mrand.Uint32())} // #nosec G404 -- it distinguishes histories and keeps nothing secret
-		packed = packEntries(r.seals.sealEntries(next.Session, next.Stream, bare(log)), r.limits.LogBytes)
+		packed = packEntries(r.seals.sealEntries(next.Session, next.Stream, withoutEpochs(log)), r.limits.LogBytes)
 		if n := len(log); n > 0 {
 			has = log[n-1].Position()
 		}

@@ -136,13 +136,13 @@ func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own
 
 // runOften runs a script on a session. It counts a use unless one was counted recently.
 func (r *Replica) runOften(ctx context.Context, s *script, session string, keys []string, own ...any) (reply, error) {
-	counted := r.renewals.early(session)
+	counted := r.renewals.isEarly(session)
 	if counted {
 		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
 	}
 	p, err := r.evalRun(ctx, s, session, keys, r.args("0", own...))
 	if err == nil && p.code != "gone" {
-		r.renewals.counted(session)
+		r.renewals.recordUse(session)
 	}
 	return p, err
 }
@@ -165,7 +165,7 @@ func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys [
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	return r.lending(ctx, session, args, func(args []any) (reply, error) {
+	return r.runLending(ctx, session, args, func(args []any) (reply, error) {
 		v, err := r.eval(ctx, s, keys, args...)
 		if err != nil {
 			return reply{}, unavailable(ctx, err)
@@ -193,7 +193,7 @@ func (r *Replica) read(ctx context.Context, session string, v any) (reply, error
 // uncounted until the next renewal.
 func (r *Replica) renew(ctx context.Context, session, due string) {
 	fields := strings.Fields(due)
-	actx, cancel := aside(ctx)
+	actx, cancel := detachedContext(ctx)
 	defer cancel()
 	if len(fields) == 5 {
 		r.settle(actx, session, fields[4], fields[2], fields[3])
@@ -202,7 +202,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 		return
 	}
 	until, key := fields[0], fields[1]
-	if _, err := r.eval(actx, renewScript, []string{key}, safe(session), until); err != nil {
+	if _, err := r.eval(actx, renewScript, []string{key}, escapeID(session), until); err != nil {
 		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
 	}
 }
@@ -219,7 +219,7 @@ func (r *Replica) each(ctx context.Context, s *script, sessions []string, own fu
 			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args("0", own(i)...)...)
 		}
 	})
-	if errors.Is(err, errResting) {
+	if errors.Is(err, errBreakerOpen) {
 		return nil, unavailable(ctx, err)
 	}
 	out := make([]reply, len(sessions))

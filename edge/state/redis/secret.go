@@ -56,7 +56,7 @@ func (r *Replica) restoreSecret() {
 	if mine == nil || !r.unverified.CompareAndSwap(true, false) {
 		return
 	}
-	ctx, cancel := aside(context.Background())
+	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
 	kept, missing, err := r.keepSecret(ctx, *mine)
 	if err != nil {

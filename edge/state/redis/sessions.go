@@ -49,7 +49,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	case "exists":
 		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
 	}
-	r.renewals.counted(s.ID)
+	r.renewals.recordUse(s.ID)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func milliseconds(t time.Time) int64 {
 // Load implements medium.Sessions.
 func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
 	if !use {
-		return r.sight(ctx, id)
+		return r.peek(ctx, id)
 	}
 	s, requests, err := r.load(ctx, id)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *Replica) load(ctx context.Context, id string) (s *state.Session, reques
 	if rep.code == "gone" {
 		return nil, nil, noSession(id)
 	}
-	r.renewals.counted(id)
+	r.renewals.recordUse(id)
 	for _, v := range rep.list(1) {
 		request, _ := v.(string)
 		requests = append(requests, request)
@@ -197,7 +197,7 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 	}
 	r.release(ctx, rep.text(0), id)
 	if account := rep.text(2); r.bucketsApart && account != "" {
-		actx, cancel := aside(ctx)
+		actx, cancel := detachedContext(ctx)
 		r.settle(actx, id, account, "0", "0")
 		cancel()
 	}

@@ -147,7 +147,7 @@ func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
 	if !r.bucketsApart {
 		return
 	}
-	actx, cancel := aside(ctx)
+	actx, cancel := detachedContext(ctx)
 	defer cancel()
 	_ = r.index(actx, o.Record.Session, o.Record.Stream)
 }
@@ -157,7 +157,7 @@ func (r *Replica) unindex(ctx context.Context, session string, streams ...string
 	if len(streams) == 0 {
 		return
 	}
-	actx, cancel := aside(ctx)
+	actx, cancel := detachedContext(ctx)
 	defer cancel()
 	members := make([]any, len(streams))
 	for i, s := range streams {
@@ -278,7 +278,7 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 		}
 		for i, rep := range replies {
 			if rep.err != nil {
-				r.passOver(batch[i], rep.err)
+				r.skipUnreadable(batch[i], rep.err)
 				continue
 			}
 			streams, again := reply{rest: rep.list(0)}, reply{rest: rep.list(1)}

@@ -16,11 +16,11 @@ const mostUnreadable = 100
 // record.
 func unreadable(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply) && strings.Contains(reply.Error(), "user_script") && trouble(err) == ""
+	return errors.As(err, &reply) && strings.Contains(reply.Error(), "user_script") && explainReply(err) == ""
 }
 
-// passOver logs, once, that a sweep cannot read a session. The caller holds r.sweeps.busy.
-func (r *Replica) passOver(session string, err error) {
+// skipUnreadable logs, once, that a sweep cannot read a session. The caller holds r.sweeps.busy.
+func (r *Replica) skipUnreadable(session string, err error) {
 	if _, logged := r.sweeps.unreadable[session]; logged || len(r.sweeps.unreadable) >= mostUnreadable {
 		return
 	}
