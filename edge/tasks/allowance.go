@@ -50,15 +50,15 @@ func (a *allowances) divide(n int) []allowance {
 	return parts
 }
 
-// errSpent is the error of a part that does not suffice.
-var errSpent = errors.New("the allowance of this list is spent")
+// errAllowanceSpent is the error of a part that does not suffice.
+var errAllowanceSpent = errors.New("the allowance of this list is spent")
 
 // allowance is the part of one decision.
 type allowance struct {
 	all *allowances
 	// first is true for the part of the first task, which only the memory bounds.
 	first bool
-	// err is why the part did not suffice: errSpent, or an *mcp.Error for the first task. nil means
+	// err is why the part did not suffice: errAllowanceSpent, or an *mcp.Error for the first task. nil means
 	// that it did.
 	err  error
 	held budget.Reservation
@@ -67,7 +67,7 @@ type allowance struct {
 // ask takes one request to the policy server from the allowance.
 func (a *allowance) ask() error {
 	if a.all.questions.Add(-1) < 0 && !a.first {
-		a.err = errSpent
+		a.err = errAllowanceSpent
 	}
 	return a.err
 }
@@ -75,7 +75,7 @@ func (a *allowance) ask() error {
 // read takes arguments of n bytes from the allowance and charges them until done is called.
 func (a *allowance) read(n int) error {
 	if a.all.bytes.Add(-int64(n)) < 0 && !a.first {
-		a.err = errSpent
+		a.err = errAllowanceSpent
 		return a.err
 	}
 	if a.all.holder == nil || n <= runtime.SmallParams {
@@ -83,7 +83,7 @@ func (a *allowance) read(n int) error {
 	}
 	var err error
 	if a.held, err = a.all.holder.Reserve(budget.Checks, copies*int64(n)); err != nil {
-		a.err = errSpent
+		a.err = errAllowanceSpent
 		if a.first {
 			a.err = mcp.Overloaded(err)
 		}

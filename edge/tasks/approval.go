@@ -74,7 +74,7 @@ func (t *Tasks) Approvals(ctx context.Context, cursor string, most int) (page []
 	}
 	views, err := t.glances(ctx, ids)
 	if err != nil {
-		return nil, "", plain(err)
+		return nil, "", mediumError(err)
 	}
 	for i, v := range views {
 		if v == nil || v.approval == nil {
@@ -107,7 +107,7 @@ func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
 func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waiting, error) {
 	v, err := t.view(ctx, s)
 	if err != nil {
-		return nil, nil, plain(err)
+		return nil, nil, mediumError(err)
 	}
 	w, err := v.waiting()
 	if err == nil && w != nil && t.isOver(w) {

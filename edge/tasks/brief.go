@@ -87,7 +87,7 @@ func (b *brief) take(kind state.EntryKind, e *entry) {
 		b.Message = clipText(e.Message)
 	case kind == state.EntryResponse:
 		b.Asked, b.Ended, b.ToolError = nil, Completed, e.ToolError
-		switch text := e.complaint(); {
+		switch text := e.errorText(); {
 		case e.Cancelled:
 			b.Ended = Cancelled
 		case e.Failure != nil:
@@ -115,7 +115,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 		return nil, t.storeError("", err)
 	}
 	views, errs := make([]*view, len(found)), make([]error, len(found))
-	together(len(found), func(i int) {
+	readConcurrently(len(found), func(i int) {
 		if g := found[i]; g != nil {
 			views[i], errs[i] = t.glanced(ctx, g)
 		}

@@ -54,7 +54,7 @@ func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.
 	if seen == nil {
 		return mcp.Reply{}, err
 	}
-	return t.shown(ctx, rules, c, seen)
+	return t.stateReply(ctx, rules, c, seen)
 }
 
 // awaitEnd waits until a cancelled task has ended, at most for the timeout of one operation on the

@@ -51,7 +51,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case s.Required && rules.Stateless && !declared:
 		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Sent.Target)
 	case s.Required && !rules.Stateless && !wanted:
-		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Sent.Target, how(rules))
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Sent.Target, requestHint(rules))
 	case !declared && !wanted:
 		return t.next.Call(ctx, rules, c, sink)
 	}
@@ -96,8 +96,8 @@ func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	return time.Duration(min(max(ms, 0), float64(maxTTL.Milliseconds()))) * time.Millisecond, nil
 }
 
-// how describes, for an error, how a client requests a task.
-func how(rules *revision.Rules) string {
+// requestHint describes, for an error, how a client requests a task.
+func requestHint(rules *revision.Rules) string {
 	if rules.Tasks {
 		return `send "task":{} in the params`
 	}
@@ -184,7 +184,7 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		t.o.Telemetry.TaskBegan(time.Since(queued))
 		begin()
 	})
-	return t.made(ctx, rules, c, &view{
+	return t.createdReply(ctx, rules, c, &view{
 		id: x.session.ID, set: x.session.Set, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
 	}), nil
 }
@@ -260,7 +260,7 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case answered:
 		return reply, err
 	case out.ended != nil:
-		return t.unmade(out.ended)
+		return t.notStored(out.ended)
 	}
 	t.counters.Created.Add(1)
 	t.recent.note(x.session.ID)
@@ -268,7 +268,7 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	return t.made(ctx, rules, c, v), nil
+	return t.createdReply(ctx, rules, c, v), nil
 }
 
 // request receives the end of a call that may become a task for the call's request.
@@ -292,9 +292,9 @@ func (r *request) Accept() { r.call.Cancel() }
 // Open implements runtime.Outgoing: the call has become a task.
 func (r *request) Open(context.Context, string) { r.opened = true }
 
-// unmade returns the reply to a call that was to become a task at its end, and that the store did
+// notStored returns the reply to a call that was to become a task at its end, and that the store did
 // not accept.
-func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
+func (t *Tasks) notStored(r *call.Reply) (mcp.Reply, error) {
 	if r.Failure != 0 {
 		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure)
 	}

@@ -19,7 +19,7 @@ const cursorVersion = 1
 
 var cursorText = base64.RawURLEncoding.Strict()
 
-func cursorBehind(id, set string, who *mcp.Principal) string {
+func cursorAfter(id, set string, who *mcp.Principal) string {
 	b := append(ownerHash(set, who, []byte{cursorVersion}), id...)
 	return cursorText.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 }
@@ -55,7 +55,7 @@ func parseCursor(raw json.RawMessage, set string, who *mcp.Principal) (after str
 	const head, sum = 1 + 8, 4
 	b, err := cursorText.DecodeString(text)
 	if err == nil && len(b) > head+sum && len(b) <= head+maxID+sum {
-		if id := string(b[head : len(b)-sum]); cursorBehind(id, set, who) == text {
+		if id := string(b[head : len(b)-sum]); cursorAfter(id, set, who) == text {
 			return id, nil
 		}
 	}

@@ -137,8 +137,8 @@ func (t *Tasks) claimed(r *medium.Record) []state.Entry {
 	return []state.Entry{{Kind: kind, Data: entry{Run: &c}.encode()}}
 }
 
-// says returns a status message.
-func says(message string) *state.Entry {
+// statusEntry returns a status message.
+func statusEntry(message string) *state.Entry {
 	return &state.Entry{Kind: state.EntryLog, Data: entry{Message: message}.encode()}
 }
 
@@ -165,12 +165,12 @@ func (f *failure) error() *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindNamed(f.Kind), Message: f.Message, Data: f.Data}
 }
 
-// maxComplaint bounds complaint, in bytes.
-const maxComplaint = 256
+// maxErrorText bounds errorText, in bytes.
+const maxErrorText = 256
 
-// complaint returns the first text of a result with isError, shortened, or an empty text. It is the
+// errorText returns the first text of a result with isError, shortened, or an empty text. It is the
 // status message of a failed task, for clients that have not read the result.
-func (e *entry) complaint() string {
+func (e *entry) errorText() string {
 	if !e.ToolError {
 		return ""
 	}
@@ -184,10 +184,10 @@ func (e *entry) complaint() string {
 	}
 	for _, block := range result.Content {
 		if block.Type == "text" && block.Text != "" {
-			if len(block.Text) <= maxComplaint {
+			if len(block.Text) <= maxErrorText {
 				return block.Text
 			}
-			return strings.ToValidUTF8(block.Text[:maxComplaint], "") + "…"
+			return strings.ToValidUTF8(block.Text[:maxErrorText], "") + "…"
 		}
 	}
 	return ""

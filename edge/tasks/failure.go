@@ -27,10 +27,10 @@ func noRoom(err error, room *state.PrincipalRoomError) *mcp.Error {
 		room.Used, room.Max, room.More)}
 }
 
-// printed returns the task's identification for the log (runtime.Options), with the id of its call
+// logAttrs returns the task's identification for the log (runtime.Options), with the id of its call
 // and what that names, unless its record has only its end. The identification is a hash of the
 // task's id, because the id gives access to the result.
-func printed(r *medium.Record) []any {
+func logAttrs(r *medium.Record) []any {
 	about := []any{"task", telemetry.SessionPrint(r.Session)}
 	o, err := readOrigin(r.Params)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
 		return unavailable(state.ErrUnavailable)
 	case call.Poison:
 		t.o.Logger.Error("a task was lost with every replica that ran it, and is not run again: it may be what ends them",
-			append(printed(r), "replicas", r.Lapses, "attempts", t.o.MaxAttempts)...)
+			append(logAttrs(r), "replicas", r.Lapses, "attempts", t.o.MaxAttempts)...)
 	}
 	return texts.Error(r, f, t.o.Lifetime)
 }

@@ -97,7 +97,7 @@ func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
 	h := new(History)
 	v, err := t.read(ctx, nil, s.Session, h.take)
 	if err != nil {
-		return nil, plain(err)
+		return nil, mediumError(err)
 	}
 	h.Report, h.Trace = *v.report(s.Principal), v.trace
 	if name, ok := jsonrpc.Member(s.ClientInfo, "name"); ok {

@@ -34,10 +34,10 @@ type job struct {
 
 // jobTask is the state of a job's task on this replica:
 //
-//	         over: cancelled
+//	         finish: cancelled
 //	taskRuns ───────────────► taskCancelled ─┬─ the job was returned ─► jobReturned
 //	    │                                    │
-//	    └─ over: another owner ─► taskLost ──┘
+//	    └─ finish: another owner ─► taskLost ──┘
 type jobTask uint8
 
 const (
@@ -87,9 +87,9 @@ func (j *job) stored(w *medium.Write, err error) (cancel *mcp.Call) {
 	return j.take()
 }
 
-// over records that the task no longer runs here. It returns the job to cancel. nil means that
+// finish records that the task no longer runs here. It returns the job to cancel. nil means that
 // there is none, or none yet.
-func (j *job) over(how call.How, r *call.Reply) *mcp.Call {
+func (j *job) finish(how call.How, r *call.Reply) *mcp.Call {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {

@@ -24,10 +24,10 @@ func TestJobOnItsWay(t *testing.T) {
 		c, w := &mcp.Call{ID: "c"}, &medium.Write{State: []byte("job 7")}
 		got := []*mcp.Call{j.keep(c, true)}
 		j.stores(w)
-		if got = append(got, j.over(call.HowLost, nil)); got[1] != nil {
+		if got = append(got, j.finish(call.HowLost, nil)); got[1] != nil {
 			t.Errorf("%s: the job is cancelled before the store has replied", name)
 		}
-		got = append(got, j.stored(w, x.err), j.stored(w, x.err), j.over(call.HowLost, nil))
+		got = append(got, j.stored(w, x.err), j.stored(w, x.err), j.finish(call.HowLost, nil))
 		n := 0
 		for _, c := range got {
 			if c != nil {
@@ -75,11 +75,11 @@ func TestJob(t *testing.T) {
 			if x.stored != nil {
 				j.stored(x.stored, x.err)
 			}
-			got = append(got, j.over(x.how, x.reply))
+			got = append(got, j.finish(x.how, x.reply))
 			if late {
 				got = append(got, j.keep(c, x.private))
 			}
-			got = append(got, j.over(x.how, x.reply)) // once
+			got = append(got, j.finish(x.how, x.reply)) // once
 			n := 0
 			for _, c := range got {
 				if c != nil {

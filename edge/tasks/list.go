@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxPage bounds the tasks in a page. Each of them is read. loads bounds the concurrent reads.
-	maxPage, loads = 100, 16
+	// maxPage bounds the tasks in a page. Each of them is read. maxLoads bounds the concurrent reads.
+	maxPage, maxLoads = 100, 16
 	// listTimeout bounds the time to read a page.
 	listTimeout = 10 * time.Second
 )
@@ -34,7 +34,7 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 		return mcp.Reply{}, err
 	}
 	if after != "" {
-		ids = ids[firstBehind(ids, after):]
+		ids = ids[firstAfter(ids, after):]
 	}
 	var views []*view
 	last, left := after, newAllowances(c.Memory.Holder())
@@ -58,7 +58,7 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	}
 	dst = append(dst, ']')
 	if len(ids) > 0 {
-		dst = append(append(append(dst, `,"nextCursor":"`...), cursorBehind(between(last, ids[0]), c.Set, &c.Principal)...), '"')
+		dst = append(append(append(dst, `,"nextCursor":"`...), cursorAfter(between(last, ids[0]), c.Set, &c.Principal)...), '"')
 	}
 	return mcp.Reply{Result: append(dst, '}')}, nil
 }
@@ -76,9 +76,9 @@ func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) 
 	return ids, nil
 }
 
-// firstBehind returns the index of the first of the ids, newest first, that follows after. after
+// firstAfter returns the index of the first of the ids, newest first, that follows after. after
 // may no longer exist.
-func firstBehind(ids []string, after string) int {
+func firstAfter(ids []string, after string) int {
 	i, there := slices.BinarySearchFunc(ids, after, func(id, after string) int { return strings.Compare(after, id) })
 	if there {
 		i++
@@ -86,10 +86,10 @@ func firstBehind(ids []string, after string) int {
 	return i
 }
 
-// together calls read for each of n tasks, at most loads at a time, and returns when all calls
+// readConcurrently calls read for each of n tasks, at most maxLoads at a time, and returns when all calls
 // have.
-func together(n int, read func(i int)) {
-	turn := make(chan struct{}, loads)
+func readConcurrently(n int, read func(i int)) {
+	turn := make(chan struct{}, maxLoads)
 	var all sync.WaitGroup
 	for i := range n {
 		turn <- struct{}{}
@@ -112,7 +112,7 @@ func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 		return nil, 0, err
 	}
 	who, parts := &c.Principal, left.divide(len(page))
-	together(len(page), func(i int) {
+	readConcurrently(len(page), func(i int) {
 		v := views[i]
 		if v == nil || v.set != c.Set || !v.creator.Is(who) {
 			views[i] = nil

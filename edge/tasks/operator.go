@@ -55,7 +55,7 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 	}
 	views, err := t.glances(ctx, ids)
 	if err != nil {
-		return nil, "", plain(err)
+		return nil, "", mediumError(err)
 	}
 	for i, v := range views {
 		if v != nil { // otherwise the task has expired since
@@ -77,7 +77,7 @@ func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Repor
 		v, err = t.end(ctx, nil, id, &s.Principal, &by)
 	}
 	if err != nil {
-		return nil, plain(err)
+		return nil, mediumError(err)
 	}
 	return v.report(s.Principal), nil
 }
@@ -85,13 +85,13 @@ func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Repor
 func (t *Tasks) report(ctx context.Context, s *state.Session) (*Report, error) {
 	v, err := t.view(ctx, s)
 	if err != nil {
-		return nil, plain(err)
+		return nil, mediumError(err)
 	}
 	return v.report(s.Principal), nil
 }
 
-// plain converts a client's error to the error of the medium.
-func plain(err error) error {
+// mediumError converts a client's error to the error of the medium.
+func mediumError(err error) error {
 	switch mcp.AsError(err).Kind {
 	case mcp.KindInvalidParams:
 		return state.ErrNotFound

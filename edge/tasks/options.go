@@ -84,8 +84,8 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// slowest bounds the poll interval, as a multiple of Poll.
-	slowest = 5
+	// maxPollFactor bounds the poll interval, as a multiple of Poll.
+	maxPollFactor = 5
 	// maxAway bounds the consecutive times that a backend may be unavailable in a round that it
 	// marked as repeatable. The pauses in between double from 2 awayPause to longestAway.
 	maxAway, awayPause, longestAway = 10, 250 * time.Millisecond, 30 * time.Second

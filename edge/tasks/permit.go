@@ -47,7 +47,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		case !own:
 			return unknown(v.id)
 		case !what.creator:
-			return elsewhere(v.set)
+			return otherEndpointError(v.set)
 		}
 		there := *c
 		there.Set = v.set
@@ -68,23 +68,23 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	hidden, err := t.next.PermitTask(ctx, rules, c, &call)
 	switch {
 	case hidden && own:
-		return hiddenBecause(mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it"), err)
+		return hiddenError(mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it"), err)
 	case hidden:
-		return hiddenBecause(unknown(v.id), err)
+		return hiddenError(unknown(v.id), err)
 	}
 	return err
 }
 
-// elsewhere returns the error for a request about a task of a set at another endpoint.
-func elsewhere(set string) *mcp.Error {
+// otherEndpointError returns the error for a request about a task of a set at another endpoint.
+func otherEndpointError(set string) *mcp.Error {
 	if set == "" {
 		return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the endpoint without a set: send the request there; here the task can be seen and cancelled")
 	}
 	return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the set %q: send the request to its endpoint; here the task can be seen and cancelled", set)
 }
 
-// hiddenBecause returns the error for a task whose tool is hidden, with the reason for the log.
-func hiddenBecause(e *mcp.Error, why error) *mcp.Error {
+// hiddenError returns the error for a task whose tool is hidden, with the reason for the log.
+func hiddenError(e *mcp.Error, why error) *mcp.Error {
 	e.Reason = why.Error()
 	return e
 }
@@ -103,14 +103,14 @@ func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	case withheld == nil:
 		return v, nil
 	case v.createdBy(&c.Principal):
-		return v.bare(), withheld
+		return v.statusOnly(), withheld
 	}
 	return nil, withheld
 }
 
-// bare returns the view of a creator that may no longer use the tool: the existence and the status
+// statusOnly returns the view of a creator that may no longer use the tool: the existence and the status
 // of the task.
-func (v *view) bare() *view {
+func (v *view) statusOnly() *view {
 	b := *v
 	b.message, b.token, b.progress, b.total, b.asks, b.args, b.approval = "", nil, nil, nil, nil, nil, nil
 	return &b
@@ -133,7 +133,7 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	if seen == nil || withheld != nil && rules.Stateless && v.status != Working && v.status != Cancelled {
 		return mcp.Reply{}, withheld
 	}
-	return t.shown(ctx, rules, c, seen)
+	return t.stateReply(ctx, rules, c, seen)
 }
 
 // challenge requests other credentials if tasks/result needs them. It is the only request about

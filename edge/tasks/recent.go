@@ -72,7 +72,7 @@ func (r *recent) keep(id string, h *History) {
 // be read now, it returns the last known history.
 func (t *Tasks) Recent(ctx context.Context) []*History {
 	ids, out := t.recent.known()
-	together(len(ids), func(i int) {
+	readConcurrently(len(ids), func(i int) {
 		if h := out[i]; h != nil && h.Over() {
 			return
 		}

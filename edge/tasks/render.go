@@ -17,8 +17,8 @@ import (
 // metaRelated is the key of `_meta` that names the task to which a message of 2025-11-25 belongs.
 const metaRelated = "io.modelcontextprotocol/related-task"
 
-// made returns the reply to a request that has become a task.
-func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
+// createdReply returns the reply to a request that has become a task.
+func (t *Tasks) createdReply(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
 		reply := t.complete(rules, c, "task", t.appendTask(nil, rules, v))
 		reply.Task = v.id
@@ -28,8 +28,8 @@ func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v 
 	return mcp.Reply{Result: dst, Task: v.id}
 }
 
-// shown returns the reply to tasks/get, and to tasks/cancel of 2025-11-25.
-func (t *Tasks) shown(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
+// stateReply returns the reply to tasks/get, and to tasks/cancel of 2025-11-25.
+func (t *Tasks) stateReply(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	if !rules.Stateless {
 		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}, nil
 	}

@@ -230,7 +230,7 @@ func (x *runner) Defer(ctx context.Context) error {
 	if x.isTask() {
 		return nil
 	}
-	return x.Send(context.WithoutCancel(ctx), says(""))
+	return x.Send(context.WithoutCancel(ctx), statusEntry(""))
 }
 
 // Deliver implements runtime.Runner.
@@ -273,7 +273,7 @@ func (x *runner) Done(how call.How, r *call.Reply) {
 	if x.isMade() && how == call.HowEnded && r != nil {
 		x.ended(r)
 	}
-	x.cancelJob(x.job.over(how, r))
+	x.cancelJob(x.job.finish(how, r))
 	if x.leave != nil {
 		x.leave()
 	}

@@ -59,7 +59,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
 		Resume: t.resume, Begin: t.begin, Rests: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
-		Log: t.o.Logger, Store: "tasks", Random: t.o.Random, About: printed, Name: func() string { return stream },
+		Log: t.o.Logger, Store: "tasks", Random: t.o.Random, About: logAttrs, Name: func() string { return stream },
 	})
 	t.store = t.calls.Store()
 	return t
@@ -139,9 +139,9 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
 	switch c.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
-		return has(rules, c.Method)
+		return hasMethod(rules, c.Method)
 	case mcp.MethodTasksList:
-		return has(rules, c.Method) && !c.Principal.Anonymous()
+		return hasMethod(rules, c.Method) && !c.Principal.Anonymous()
 	}
 	return false
 }
@@ -184,8 +184,8 @@ func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	}
 }
 
-// has reports whether a revision has a method about tasks.
-func has(rules *revision.Rules, m mcp.Method) bool {
+// hasMethod reports whether a revision has a method about tasks.
+func hasMethod(rules *revision.Rules, m mcp.Method) bool {
 	switch m {
 	case mcp.MethodTasksUpdate:
 		return rules.Stateless

@@ -163,7 +163,7 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 		v.status, v.message = Failed, v.end.Failure.Message
 	default:
 		v.status = Completed
-		if text := v.end.complaint(); text != "" {
+		if text := v.end.errorText(); text != "" {
 			v.message = text
 		}
 	}
@@ -173,9 +173,9 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 const (
 	// smallPage is the size of a page that the charge of a request includes, in bytes.
 	smallPage = 64 << 10
-	// whileShown is the memory in use until the client has read a page, as a multiple of the page's
+	// shownCopies is the memory in use until the client has read a page, as a multiple of the page's
 	// size: the page, the entries decoded from it, and the response.
-	whileShown = 3
+	shownCopies = 3
 )
 
 // page reads a page of a task's log and charges memory with it. If the budget has no room for it,
@@ -195,7 +195,7 @@ func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string,
 		if n <= smallPage {
 			n = 0
 		}
-		return page, whileShown * n, nil
+		return page, shownCopies * n, nil
 	}
 	page, n, err := read()
 	if err != nil || memory.Try(budget.Results, n) {
@@ -292,7 +292,7 @@ func (t *Tasks) pollOf(v *view, now time.Time) time.Duration {
 		return v.poll
 	}
 	const patience = 10 // A task that has run for 10 s is polled every second, and so on.
-	return min(max(now.Sub(v.created)/patience, t.o.Poll), slowest*t.o.Poll).Truncate(time.Millisecond)
+	return min(max(now.Sub(v.created)/patience, t.o.Poll), maxPollFactor*t.o.Poll).Truncate(time.Millisecond)
 }
 
 // rulesOf returns the rules of the revision under which the task runs.
