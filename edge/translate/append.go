@@ -71,7 +71,7 @@ func appendBase64(dst, data []byte) []byte {
 // which JSON lacks.
 func appendFloat(dst []byte, field string, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return dst, broken(field, "%v is not a number that JSON can hold; send a finite number", f)
+		return dst, contractError(field, "%v is not a number that JSON can hold; send a finite number", f)
 	}
 	if i := int64(f); float64(i) == f && -1e15 < f && f < 1e15 {
 		return strconv.AppendInt(dst, i, 10), nil
@@ -83,13 +83,13 @@ func appendFloat(dst []byte, field string, f float64) ([]byte, error) {
 	return strconv.AppendFloat(dst, f, format, -1, 64), nil
 }
 
-// appendShare appends a number from 0 to 1 under key. It appends nothing for nil.
-func appendShare(dst []byte, key, field string, f *float64) ([]byte, error) {
+// appendFraction appends a number from 0 to 1 under key. It appends nothing for nil.
+func appendFraction(dst []byte, key, field string, f *float64) ([]byte, error) {
 	if f == nil {
 		return dst, nil
 	}
 	if !(*f >= 0 && *f <= 1) {
-		return dst, broken(field, "%v is out of range; send a number from 0 to 1", *f)
+		return dst, contractError(field, "%v is out of range; send a number from 0 to 1", *f)
 	}
 	return appendFloat(append(dst, key...), field, *f)
 }
@@ -101,7 +101,7 @@ func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	dst = append(dst, raw...)
 	value := dst[start:]
 	if !jsonrpc.Valid(value) {
-		return dst, broken(field, "no valid JSON, or nested deeper than %d levels; send one JSON value in UTF-8", jsonrpc.MaxDepth)
+		return dst, contractError(field, "no valid JSON, or nested deeper than %d levels; send one JSON value in UTF-8", jsonrpc.MaxDepth)
 	}
 	jsonrpc.MendSurrogates(value)
 	if jsonrpc.HasRawNewline(value) {
@@ -116,7 +116,7 @@ func appendJSONObject(dst []byte, field, raw string) ([]byte, error) {
 	start := len(dst)
 	dst, err := appendJSON(dst, field, raw)
 	if err == nil && jsonrpc.TypeOf(dst[start:]) != jsonrpc.Object {
-		err = broken(field, "of type %s where an object is expected; send a JSON object", jsonrpc.TypeOf(dst[start:]))
+		err = contractError(field, "of type %s where an object is expected; send a JSON object", jsonrpc.TypeOf(dst[start:]))
 	}
 	return dst, err
 }

@@ -18,7 +18,7 @@ func appendContents(dst []byte, r *revision.Rules, blocks []*pb.ContentBlock) ([
 	for i, block := range blocks {
 		var err error
 		if dst, err = appendContent(append(dst, ','), r, block, i); err != nil {
-			return dst, withinNth("content", i, err)
+			return dst, withElement("content", i, err)
 		}
 	}
 	return closeArray(dst, start), nil
@@ -43,14 +43,14 @@ func appendContent(dst []byte, r *revision.Rules, block *pb.ContentBlock, nth in
 	case *pb.ContentBlock_Resource:
 		dst = append(dst, `{"type":"resource","resource":`...)
 		dst, err = appendResourceContents(dst, r, c.Resource)
-		err = within("resource", err)
+		err = withField("resource", err)
 	case *pb.ContentBlock_RawJson:
 		if block.GetAnnotations() != nil || block.GetMetaJson() != "" {
-			return dst, broken("raw_json", "a whole block, yet annotations or meta_json are set beside it; put them inside")
+			return dst, contractError("raw_json", "a whole block, yet annotations or meta_json are set beside it; put them inside")
 		}
 		return appendRawBlock(dst, c.RawJson, func(kind string) bool { return hasBlock(r, kind) })
 	default:
-		return dst, broken("content", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
+		return dst, contractError("content", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
 	}
 	if err != nil {
 		return dst, err
@@ -78,7 +78,7 @@ func appendTextBlock(dst []byte, text string) []byte {
 // appendMedia appends an image or audio block without its closing brace.
 func appendMedia(dst []byte, kind string, data []byte, mimeType string) ([]byte, error) {
 	if mimeType == "" {
-		return dst, broken(kind+".mime_type", "empty; say what the bytes are, such as image/png or audio/wav")
+		return dst, contractError(kind+".mime_type", "empty; say what the bytes are, such as image/png or audio/wav")
 	}
 	dst = append(append(append(dst, `{"type":"`...), kind...), `","data":`...)
 	dst = appendBase64(dst, data)
@@ -87,7 +87,7 @@ func appendMedia(dst []byte, kind string, data []byte, mimeType string) ([]byte,
 
 func appendAudioResource(dst []byte, audio *pb.AudioContent, nth int) ([]byte, error) {
 	if audio.GetMimeType() == "" {
-		return dst, broken("audio.mime_type", "empty; say what the bytes are, such as audio/wav")
+		return dst, contractError("audio.mime_type", "empty; say what the bytes are, such as audio/wav")
 	}
 	dst = append(dst, `{"type":"resource","resource":{"uri":"`+audioURI...)
 	dst = strconv.AppendInt(dst, int64(nth), 10)
@@ -109,7 +109,7 @@ func appendLink(dst []byte, r *revision.Rules, block *pb.ContentBlock, link *pb.
 	start := len(dst)
 	dst, err := appendResourceMembers(append(dst, `{"type":"resource_link",`...), r, link)
 	if err != nil {
-		return dst, within("resource_link", err)
+		return dst, withField("resource_link", err)
 	}
 	if !r.ResourceLinks {
 		dst = appendTextBlock(dst[:start], linkText(link))
@@ -141,7 +141,7 @@ func appendRawBlock(dst []byte, raw string, has func(kind string) bool) ([]byte,
 	value, _ := jsonrpc.Member(dst[start:], "type")
 	kind, ok := jsonrpc.Unquote(value)
 	if !ok {
-		return dst, broken("raw_json", "a content block without the string \"type\"; set its kind")
+		return dst, contractError("raw_json", "a content block without the string \"type\"; set its kind")
 	}
 	if has(kind) {
 		return dst, nil

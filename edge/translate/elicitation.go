@@ -18,10 +18,10 @@ const (
 // "Elicitation"). An empty schema means a form without fields.
 func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, error) {
 	if !r.ElicitForm {
-		return dst, lacking(r, needElicit, elicitation)
+		return dst, unsupportedError(r, needElicit, elicitation)
 	}
 	if x.GetMessage() == "" {
-		return dst, broken("message", "empty; tell the user what is asked and why")
+		return dst, contractError("message", "empty; tell the user what is asked and why")
 	}
 	start := len(dst)
 	if r.ElicitMode {
@@ -41,17 +41,17 @@ func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, 
 // appendElicitURL appends the params of elicitation/create in URL mode, without an elicitationId.
 func appendElicitURL(dst []byte, r *revision.Rules, x *pb.ElicitUrl) ([]byte, error) {
 	if !r.ElicitMode {
-		return dst, lacking(r, needElicitURL, elicitationURL)
+		return dst, unsupportedError(r, needElicitURL, elicitationURL)
 	}
 	if x.GetMessage() == "" {
-		return dst, broken("message", "empty; tell the user why the URL is to be opened")
+		return dst, contractError("message", "empty; tell the user why the URL is to be opened")
 	}
 	u, err := url.Parse(x.GetUrl())
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return dst, broken("url", "no absolute https: URL; send one")
+		return dst, contractError("url", "no absolute https: URL; send one")
 	case u.User != nil:
-		return dst, broken("url", "holds user data; send a URL without any")
+		return dst, contractError("url", "holds user data; send a URL without any")
 	}
 	dst = jsonrpc.AppendString(append(dst, `{"mode":"url","message":`...), x.GetMessage())
 	dst = jsonrpc.AppendString(append(dst, `,"url":`...), x.GetUrl())
@@ -77,7 +77,7 @@ func appendRequestedSchema(dst []byte, r *revision.Rules, raw string) ([]byte, e
 	properties, _ := jsonrpc.Member(schema, "properties")
 	kind, _ := jsonrpc.Member(schema, "type")
 	if s, _ := jsonrpc.Unquote(kind); s != "object" || jsonrpc.TypeOf(properties) != jsonrpc.Object {
-		return dst, broken(name, "no form; send {\"type\":\"object\",\"properties\":{…}}")
+		return dst, contractError(name, "no form; send {\"type\":\"object\",\"properties\":{…}}")
 	}
 	fields, err := convertFields(r, properties)
 	if err != nil || r.ElicitMode {
@@ -103,7 +103,7 @@ func convertFields(r *revision.Rules, properties json.RawMessage) ([]byte, error
 	err := jsonrpc.Members(properties, func(key []byte, field json.RawMessage) error {
 		name := "requested_schema_json.properties." + string(key)
 		if jsonrpc.TypeOf(field) != jsonrpc.Object {
-			return broken(name, "of type %s; send a schema object", jsonrpc.TypeOf(field))
+			return contractError(name, "of type %s; send a schema object", jsonrpc.TypeOf(field))
 		}
 		raw, _ := jsonrpc.Member(field, "type")
 		kind, _ := jsonrpc.Unquote(raw)
@@ -111,10 +111,10 @@ func convertFields(r *revision.Rules, properties json.RawMessage) ([]byte, error
 		case "string", "number", "integer", "boolean":
 		case "array":
 			if !r.ElicitMode {
-				return lacking(r, needElicit, severalChoices(key))
+				return unsupportedError(r, needElicit, severalChoices(key))
 			}
 		default:
-			return broken(name, "of a type that forms do not support; send a string, number, integer, boolean, or an array of choices")
+			return contractError(name, "of a type that forms do not support; send a string, number, integer, boolean, or an array of choices")
 		}
 		if r.ElicitMode {
 			return nil
@@ -170,7 +170,7 @@ func appendChoices(dst []byte, name string, oneOf json.RawMessage) ([]byte, erro
 		return ok
 	})
 	if !fits || len(values) == 0 {
-		return dst, broken(name+".oneOf", "no choices; send an array of {\"const\":…,\"title\":…} with strings")
+		return dst, contractError(name+".oneOf", "no choices; send an array of {\"const\":…,\"title\":…} with strings")
 	}
 	return appendStrings(appendStrings(dst, `,"enum":`, values), `,"enumNames":`, titles), nil
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// broken returns the error of a backend that breaks the contract. field is the protobuf field, the
+// contractError returns the error of a backend that breaks the contract. field is the protobuf field, the
 // message says what is wrong with it and how to fix it.
-func broken(field, format string, args ...any) error {
+func contractError(field, format string, args ...any) error {
 	return mcp.Errorf(mcp.KindContract, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// within prefixes the field in an error of broken with the enclosing message.
-func within(outer string, err error) error {
+// withField prefixes the field in an error of contractError with the enclosing message.
+func withField(outer string, err error) error {
 	if e, ok := err.(*mcp.Error); ok && e.Kind == mcp.KindContract {
 		e.Message = outer + "." + e.Message
 	}
 	return err
 }
 
-// withinNth is within for an element of a list.
-func withinNth(outer string, i int, err error) error {
-	return within(fmt.Sprintf("%s[%d]", outer, i), err)
+// withElement is withField for an element of a list.
+func withElement(outer string, i int, err error) error {
+	return withField(fmt.Sprintf("%s[%d]", outer, i), err)
 }
 
 // feature is a part of the protocol that only some revisions have.
@@ -46,13 +46,13 @@ func severalChoices(field []byte) feature {
 	return feature{fmt.Sprintf("several choices in the field %q of an elicitation", field), elicitationURL.has}
 }
 
-// lacking is the error of a call that needs features that the revision does not have. It names the
+// unsupportedError is the error of a call that needs features that the revision does not have. It names the
 // revisions that have them.
-func lacking(r *revision.Rules, required string, needed ...feature) *mcp.Error {
-	return incapable(required, "%s", lack(r, needed))
+func unsupportedError(r *revision.Rules, required string, needed ...feature) *mcp.Error {
+	return missingCapabilityError(required, "%s", unsupportedText(r, needed))
 }
 
-func lack(r *revision.Rules, needed []feature) string {
+func unsupportedText(r *revision.Rules, needed []feature) string {
 	var list []string
 	for _, f := range needed {
 		list = append(list, fmt.Sprintf("%s (from %s on)", f.name, revision.Since(f.has)))
@@ -61,9 +61,9 @@ func lack(r *revision.Rules, needed []feature) string {
 		strings.Join(list, ", "), r.Version)
 }
 
-// incapable is the error of a call that needs what the client, or its revision, does not support.
+// missingCapabilityError is the error of a call that needs what the client, or its revision, does not support.
 // required is a ClientCapabilities object.
-func incapable(required, format string, args ...any) *mcp.Error {
+func missingCapabilityError(required, format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindMissingCapability, format, args...)
 	e.Data = []byte(`{"requiredCapabilities":` + required + `}`)
 	return e

@@ -16,7 +16,7 @@ func appendIcons(dst []byte, r *revision.Rules, icons []*pb.Icon) ([]byte, error
 	start := len(dst)
 	for i, icon := range icons {
 		if err := iconFault(icon); err != nil {
-			return dst, withinNth("icons", i, err)
+			return dst, withElement("icons", i, err)
 		}
 		dst = jsonrpc.AppendString(append(dst, `,{"src":`...), icon.GetSrc())
 		dst = appendText(dst, `,"mimeType":`, icon.GetMimeType())
@@ -32,13 +32,13 @@ func appendIcons(dst []byte, r *revision.Rules, icons []*pb.Icon) ([]byte, error
 
 func iconFault(icon *pb.Icon) error {
 	if icon.GetSrc() == "" {
-		return broken("src", "empty; send an https: or data: URI")
+		return contractError("src", "empty; send an https: or data: URI")
 	}
 	switch icon.GetTheme() {
 	case "", "light", "dark":
 		return nil
 	}
-	return broken("theme", "%q is not known; send \"light\", \"dark\", or leave it out", icon.GetTheme())
+	return contractError("theme", "%q is not known; send \"light\", \"dark\", or leave it out", icon.GetTheme())
 }
 
 // appendAnnotations appends `annotations`. It appends nothing if they are empty.
@@ -55,15 +55,15 @@ func appendAnnotations(dst []byte, r *revision.Rules, a *pb.Annotations) ([]byte
 		for _, role := range a.GetAudience() {
 			name, err := roleName("audience", role)
 			if err != nil {
-				return dst, within("annotations", err)
+				return dst, withField("annotations", err)
 			}
 			dst = append(append(append(dst, ',', '"'), name...), '"')
 		}
 		dst = closeArray(dst, list)
 	}
-	dst, err := appendShare(dst, `,"priority":`, "priority", a.Priority)
+	dst, err := appendFraction(dst, `,"priority":`, "priority", a.Priority)
 	if err != nil {
-		return dst, within("annotations", err)
+		return dst, withField("annotations", err)
 	}
 	if r.Titles {
 		dst = appendText(dst, `,"lastModified":`, a.GetLastModified())
@@ -82,5 +82,5 @@ func roleName(field string, role pb.Role) (string, error) {
 	case pb.Role_ROLE_ASSISTANT:
 		return "assistant", nil
 	}
-	return "", broken(field, "%v is not a role; send ROLE_USER or ROLE_ASSISTANT", role)
+	return "", contractError(field, "%v is not a role; send ROLE_USER or ROLE_ASSISTANT", role)
 }

@@ -25,9 +25,9 @@ const (
 func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
 	for i, x := range in.GetRequests() {
 		if strings.HasPrefix(x.GetKey(), mcp.OwnKeys) {
-			err := broken("key", "%.*q begins with %q, as the keys of the edge's own questions do; use another",
+			err := contractError("key", "%.*q begins with %q, as the keys of the edge's own questions do; use another",
 				maxInputKey, x.GetKey(), mcp.OwnKeys)
-			return nil, within("input_required", withinNth("requests", i, err))
+			return nil, withField("input_required", withElement("requests", i, err))
 		}
 	}
 	return OwnInput(r, in)
@@ -37,17 +37,17 @@ func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired,
 func OwnInput(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
 	switch requests, state := in.GetRequests(), in.GetState(); {
 	case len(requests) == 0 && len(state) == 0:
-		return nil, broken("input_required", "neither requests nor state; set at least one")
+		return nil, contractError("input_required", "neither requests nor state; set at least one")
 	case len(requests) > maxInputRequests:
-		return nil, broken("input_required.requests", "%d requests; send at most %d", len(requests), maxInputRequests)
+		return nil, contractError("input_required.requests", "%d requests; send at most %d", len(requests), maxInputRequests)
 	case len(state) > maxInputState:
-		return nil, broken("input_required.state", "%d bytes; keep it to %d", len(state), maxInputState)
+		return nil, contractError("input_required.state", "%d bytes; keep it to %d", len(state), maxInputState)
 	}
 	out := &mcp.InputRequired{State: in.GetState(), Repeatable: in.GetRepeatable()}
 	if wait := in.GetRetryAfter(); wait != nil {
 		out.RetryAfter = wait.AsDuration()
 		if !wait.IsValid() || out.RetryAfter < 0 || out.RetryAfter > maxRetryAfter {
-			return nil, broken("input_required.retry_after", "%v is out of range; send 0 s to 1 h", out.RetryAfter)
+			return nil, contractError("input_required.retry_after", "%v is out of range; send 0 s to 1 h", out.RetryAfter)
 		}
 	}
 	if len(in.GetRequests()) == 0 {
@@ -61,7 +61,7 @@ func OwnInput(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, erro
 			err = keyFault(out.Requests, request.Key)
 		}
 		if err != nil {
-			return nil, within("input_required", withinNth("requests", i, err))
+			return nil, withField("input_required", withElement("requests", i, err))
 		}
 		out.Requests = append(out.Requests, request)
 	}
@@ -70,11 +70,11 @@ func OwnInput(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, erro
 
 func keyFault(before []mcp.InputRequest, key string) error {
 	if key == "" || len(key) > maxInputKey {
-		return broken("key", "%d bytes; send 1 to %d", len(key), maxInputKey)
+		return contractError("key", "%d bytes; send 1 to %d", len(key), maxInputKey)
 	}
 	for i := range before {
 		if before[i].Key == key {
-			return broken("key", "%q names another request too; keys are unique", key)
+			return contractError("key", "%q names another request too; keys are unique", key)
 		}
 	}
 	return nil
@@ -87,25 +87,25 @@ func inputRequest(r *revision.Rules, x *pb.InputRequest) (mcp.InputRequest, erro
 	case *pb.InputRequest_ElicitForm:
 		out.Method = mcp.MethodElicit
 		out.Params, err = appendElicitForm(nil, r, q.ElicitForm)
-		err = within("elicit_form", err)
+		err = withField("elicit_form", err)
 	case *pb.InputRequest_ElicitUrl:
 		out.Method, out.URLMode = mcp.MethodElicit, true
 		out.Params, err = appendElicitURL(nil, r, q.ElicitUrl)
-		err = within("elicit_url", err)
+		err = withField("elicit_url", err)
 	case *pb.InputRequest_CreateMessage:
 		out.Method = mcp.MethodCreateMessage
 		out.Params, err = appendCreateMessage(nil, r, q.CreateMessage)
-		err = within("create_message", err)
+		err = withField("create_message", err)
 	case *pb.InputRequest_ListRoots:
 		out.Method, out.Params = mcp.MethodListRoots, json.RawMessage(`{}`)
 	case *pb.InputRequest_RawJson:
 		out.Method, out.Params, err = rawRequest(q.RawJson)
 		if err == nil && out.Method == mcp.MethodElicit {
 			out.Params, out.URLMode, err = appendRawElicitation(r, out.Params)
-			err = within("raw_json.params", err)
+			err = withField("raw_json.params", err)
 		}
 	default:
-		err = broken("request", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
+		err = contractError("request", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
 	}
 	if err != nil {
 		return mcp.InputRequest{}, err
@@ -124,16 +124,16 @@ func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	switch mcp.Method(method) {
 	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodListRoots:
 	case "":
-		return "", nil, broken("raw_json.method", "missing, or no string; name the method")
+		return "", nil, contractError("raw_json.method", "missing, or no string; name the method")
 	default:
-		return "", nil, broken("raw_json.method", "%.100q, which clients do not support: use elicitation/create, sampling/createMessage or roots/list", method)
+		return "", nil, contractError("raw_json.method", "%.100q, which clients do not support: use elicitation/create, sampling/createMessage or roots/list", method)
 	}
 	params, ok := jsonrpc.Member(object, "params")
 	if !ok {
 		return mcp.Method(method), json.RawMessage(`{}`), nil
 	}
 	if jsonrpc.TypeOf(params) != jsonrpc.Object {
-		return "", nil, broken("raw_json.params", "of type %s; send an object, or leave it out", jsonrpc.TypeOf(params))
+		return "", nil, contractError("raw_json.params", "of type %s; send an object, or leave it out", jsonrpc.TypeOf(params))
 	}
 	return mcp.Method(method), params, nil
 }
@@ -151,7 +151,7 @@ func appendRawElicitation(r *revision.Rules, raw json.RawMessage) (params json.R
 		switch key {
 		case "mode", "message", "url":
 			if !isText {
-				return broken(key, "of type %s; send a string", jsonrpc.TypeOf(value))
+				return contractError(key, "of type %s; send a string", jsonrpc.TypeOf(value))
 			}
 		}
 		switch key {
@@ -175,7 +175,7 @@ func appendRawElicitation(r *revision.Rules, raw json.RawMessage) (params json.R
 	case mode == "" || mode == "form":
 		params, err = appendElicitForm(nil, r, &form)
 	default:
-		err = broken("mode", "%.40q; send form or url", mode)
+		err = contractError("mode", "%.40q; send form or url", mode)
 	}
 	return params, mode == "url", err
 }
@@ -220,11 +220,11 @@ func missingCapability(r *revision.Rules, c *mcp.Capabilities, in *pb.InputRequi
 	case absent == needs{} && undeclared == needs{}:
 		return nil
 	case absent == needs{}:
-		return incapable(required, "the call "+declare, required)
+		return missingCapabilityError(required, "the call "+declare, required)
 	case undeclared == needs{}:
-		return lacking(r, required, absent.features()...)
+		return unsupportedError(r, required, absent.features()...)
 	default:
-		return incapable(required, "%s; it also "+declare, lack(r, absent.features()), undeclared.render())
+		return missingCapabilityError(required, "%s; it also "+declare, unsupportedText(r, absent.features()), undeclared.render())
 	}
 }
 

@@ -24,7 +24,7 @@ func Progress(r *revision.Rules, token json.RawMessage, p *pb.Progress) (mcp.Eve
 		dst, err = appendMessageMeta(dst, r, p.GetMetaJson())
 	}
 	if err != nil {
-		return mcp.Event{}, within("progress", err)
+		return mcp.Event{}, withField("progress", err)
 	}
 	return mcp.Event{Method: mcp.NotifyProgress, Params: append(dst, '}'), Progress: p.GetProgress()}, nil
 }
@@ -34,10 +34,10 @@ func Progress(r *revision.Rules, token json.RawMessage, p *pb.Progress) (mcp.Eve
 func LogMessage(r *revision.Rules, m *pb.LogMessage) (mcp.Event, error) {
 	level := m.GetLevel()
 	if level <= pb.LogLevel_LOG_LEVEL_UNSPECIFIED || level > pb.LogLevel_LOG_LEVEL_EMERGENCY {
-		return mcp.Event{}, broken("log.level", "%v is not a level; send LOG_LEVEL_DEBUG to LOG_LEVEL_EMERGENCY", level)
+		return mcp.Event{}, contractError("log.level", "%v is not a level; send LOG_LEVEL_DEBUG to LOG_LEVEL_EMERGENCY", level)
 	}
 	if m.GetDataJson() == "" {
-		return mcp.Event{}, broken("log.data_json", "empty; send a JSON value, such as a string")
+		return mcp.Event{}, contractError("log.data_json", "empty; send a JSON value, such as a string")
 	}
 	dst := append(make([]byte, 0, 64+len(m.GetLogger())+len(m.GetDataJson())+len(m.GetMetaJson())), `{"level":"`...)
 	dst = append(append(dst, mcp.LogLevel(level).String()...), '"')
@@ -47,7 +47,7 @@ func LogMessage(r *revision.Rules, m *pb.LogMessage) (mcp.Event, error) {
 		dst, err = appendMessageMeta(dst, r, m.GetMetaJson())
 	}
 	if err != nil {
-		return mcp.Event{}, within("log", err)
+		return mcp.Event{}, withField("log", err)
 	}
 	return mcp.Event{Method: mcp.NotifyMessage, Params: append(dst, '}')}, nil
 }

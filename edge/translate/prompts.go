@@ -13,7 +13,7 @@ import (
 // the name that clients see. On error dst is returned unchanged.
 func AppendPrompt(dst []byte, r *revision.Rules, p *pb.Prompt, name string) ([]byte, error) {
 	if p.GetName() == "" {
-		return dst, broken("name", "empty; send the prompt's name")
+		return dst, contractError("name", "empty; send the prompt's name")
 	}
 	out := jsonrpc.AppendString(append(dst, `{"name":`...), name)
 	if r.Titles {
@@ -41,7 +41,7 @@ func appendPromptArguments(dst []byte, r *revision.Rules, arguments []*pb.Prompt
 	start := len(dst)
 	for i, a := range arguments {
 		if a.GetName() == "" {
-			return dst, withinNth("arguments", i, broken("name", "empty; send the argument's name"))
+			return dst, withElement("arguments", i, contractError("name", "empty; send the argument's name"))
 		}
 		dst = jsonrpc.AppendString(append(dst, `,{"name":`...), a.GetName())
 		if r.Titles {
@@ -119,11 +119,11 @@ func PromptResult(r *revision.Rules, s *Server, res *pb.GetPromptResult) (json.R
 	for i, m := range res.GetMessages() {
 		role, err := roleName("role", m.GetRole())
 		if err != nil {
-			return nil, withinNth("messages", i, err)
+			return nil, withElement("messages", i, err)
 		}
 		dst = append(append(dst, `,{"role":"`...), role...)
 		if dst, err = appendContent(append(dst, `","content":`...), r, m.GetContent(), i); err != nil {
-			return nil, withinNth("messages", i, within("content", err))
+			return nil, withElement("messages", i, withField("content", err))
 		}
 		dst = append(dst, '}')
 	}

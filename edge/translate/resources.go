@@ -25,11 +25,11 @@ func AppendResource(dst []byte, r *revision.Rules, x *pb.Resource) ([]byte, erro
 func appendResourceMembers(dst []byte, r *revision.Rules, x *pb.Resource) ([]byte, error) {
 	switch {
 	case x.GetUri() == "":
-		return dst, broken("uri", "empty; send an absolute URI")
+		return dst, contractError("uri", "empty; send an absolute URI")
 	case x.GetName() == "":
-		return dst, broken("name", "empty; send a name for %q", x.GetUri())
+		return dst, contractError("name", "empty; send a name for %q", x.GetUri())
 	case x.GetSize() < 0:
-		return dst, broken("size", "%d is negative; send the size in bytes, or leave it out", x.GetSize())
+		return dst, contractError("size", "%d is negative; send the size in bytes, or leave it out", x.GetSize())
 	}
 	dst = jsonrpc.AppendString(append(dst, `"uri":`...), x.GetUri())
 	dst = jsonrpc.AppendString(append(dst, `,"name":`...), x.GetName())
@@ -49,9 +49,9 @@ func appendResourceMembers(dst []byte, r *revision.Rules, x *pb.Resource) ([]byt
 func AppendTemplate(dst []byte, r *revision.Rules, x *pb.ResourceTemplate) ([]byte, error) {
 	switch {
 	case x.GetUriTemplate() == "":
-		return dst, broken("uri_template", "empty; send an RFC 6570 template")
+		return dst, contractError("uri_template", "empty; send an RFC 6570 template")
 	case x.GetName() == "":
-		return dst, broken("name", "empty; send a name for %q", x.GetUriTemplate())
+		return dst, contractError("name", "empty; send a name for %q", x.GetUriTemplate())
 	}
 	out := jsonrpc.AppendString(append(dst, `{"uriTemplate":`...), x.GetUriTemplate())
 	out = jsonrpc.AppendString(append(out, `,"name":`...), x.GetName())
@@ -91,9 +91,9 @@ func appendResourceContents(dst []byte, r *revision.Rules, x *pb.ResourceContent
 func checkContents(x *pb.ResourceContents) error {
 	switch {
 	case x.GetUri() == "":
-		return broken("uri", "empty; send an absolute URI")
+		return contractError("uri", "empty; send an absolute URI")
 	case x.GetBody() == nil:
-		return broken("body", "unset; set text or blob, which may be empty")
+		return contractError("body", "unset; set text or blob, which may be empty")
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func ReadResourceRequest(call *mcp.Call) (*pb.ReadResourceRequest, error) {
 
 // errNoContents is the error of a read without contents: an unknown URI is a failure.
 func errNoContents() error {
-	return broken("contents", "empty; send the contents, or the failure NOT_FOUND")
+	return contractError("contents", "empty; send the contents, or the failure NOT_FOUND")
 }
 
 // ReadResult renders a ReadResourceResult (Server Features, "Resources", "Reading Resources").
@@ -137,7 +137,7 @@ func ReadResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.ReadResou
 	start := len(dst)
 	for i, c := range res.GetContents() {
 		if dst, err = appendResourceContents(append(dst, ','), r, c); err != nil {
-			return mcp.Reply{}, withinNth("contents", i, err)
+			return mcp.Reply{}, withElement("contents", i, err)
 		}
 	}
 	dst = appendCache(closeArray(dst, start), r, hint)
@@ -163,10 +163,10 @@ func ReadToolResult(r *revision.Rules, s *Server, in mcp.Envelope, uri string, r
 	}
 	for i, c := range res.GetContents() {
 		if err := checkContents(c); err != nil {
-			return mcp.Reply{}, withinNth("contents", i, err)
+			return mcp.Reply{}, withElement("contents", i, err)
 		}
 		if _, err := appendObjectMeta(nil, r, c.GetMetaJson()); err != nil {
-			return mcp.Reply{}, withinNth("contents", i, err)
+			return mcp.Reply{}, withElement("contents", i, err)
 		}
 		body, isText := c.GetBody().(*pb.ResourceContents_Text)
 		if isText && c.GetUri() != uri { // a blob has it

@@ -17,16 +17,16 @@ const (
 func appendCreateMessage(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]byte, error) {
 	switch {
 	case len(x.GetMessages()) == 0:
-		return dst, broken("messages", "empty; send at least one message")
+		return dst, contractError("messages", "empty; send at least one message")
 	case x.GetMaxTokens() <= 0:
-		return dst, broken("max_tokens", "%d; send a number above 0", x.GetMaxTokens())
+		return dst, contractError("max_tokens", "%d; send a number above 0", x.GetMaxTokens())
 	}
 	dst = append(dst, `{"messages":`...)
 	start := len(dst)
 	for i, m := range x.GetMessages() {
 		var err error
 		if dst, err = appendSamplingMessage(append(dst, ','), r, m); err != nil {
-			return dst, withinNth("messages", i, err)
+			return dst, withElement("messages", i, err)
 		}
 	}
 	dst = closeArray(dst, start)
@@ -52,13 +52,13 @@ func appendSamplingOptions(dst []byte, x *pb.CreateMessage) ([]byte, error) {
 	}
 	dst = appendStrings(dst, `,"stopSequences":`, x.GetStopSequences())
 	if dst, err = appendModelPreferences(dst, x.GetModelPreferences()); err != nil {
-		return dst, within("model_preferences", err)
+		return dst, withField("model_preferences", err)
 	}
 	switch x.GetIncludeContext() {
 	case "", "none", "thisServer", "allServers":
 		dst = appendText(dst, `,"includeContext":`, x.GetIncludeContext())
 	default:
-		return dst, broken("include_context", "%q is not known; send \"none\", \"thisServer\" or \"allServers\"", x.GetIncludeContext())
+		return dst, contractError("include_context", "%q is not known; send \"none\", \"thisServer\" or \"allServers\"", x.GetIncludeContext())
 	}
 	if x.GetMetadataJson() != "" {
 		dst, err = appendJSONObject(append(dst, `,"metadata":`...), "metadata_json", x.GetMetadataJson())
@@ -73,7 +73,7 @@ func appendSamplingTools(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]
 		return dst, nil
 	}
 	if !r.SamplingTools {
-		return dst, lacking(r, needSamplingTools, samplingTools)
+		return dst, unsupportedError(r, needSamplingTools, samplingTools)
 	}
 	if len(x.GetTools()) > 0 {
 		dst = append(dst, `,"tools":`...)
@@ -81,7 +81,7 @@ func appendSamplingTools(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]
 		for i, tool := range x.GetTools() {
 			var err error
 			if dst, err = AppendTool(append(dst, ','), r, tool, tool.GetName()); err != nil {
-				return dst, withinNth("tools", i, err)
+				return dst, withElement("tools", i, err)
 			}
 		}
 		dst = closeArray(dst, start)
@@ -91,7 +91,7 @@ func appendSamplingTools(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]
 	case "auto", "required", "none":
 		dst = append(append(append(dst, `,"toolChoice":{"mode":"`...), mode...), `"}`...)
 	default:
-		return dst, broken("tool_choice_mode", "%q is not known; send \"auto\", \"required\" or \"none\"", mode)
+		return dst, contractError("tool_choice_mode", "%q is not known; send \"auto\", \"required\" or \"none\"", mode)
 	}
 	return dst, nil
 }
@@ -110,12 +110,12 @@ func appendModelPreferences(dst []byte, p *pb.ModelPreferences) ([]byte, error) 
 		}
 		dst = closeArray(dst, list)
 	}
-	dst, err := appendShare(dst, `,"costPriority":`, "cost_priority", p.CostPriority)
+	dst, err := appendFraction(dst, `,"costPriority":`, "cost_priority", p.CostPriority)
 	if err == nil {
-		dst, err = appendShare(dst, `,"speedPriority":`, "speed_priority", p.SpeedPriority)
+		dst, err = appendFraction(dst, `,"speedPriority":`, "speed_priority", p.SpeedPriority)
 	}
 	if err == nil {
-		dst, err = appendShare(dst, `,"intelligencePriority":`, "intelligence_priority", p.IntelligencePriority)
+		dst, err = appendFraction(dst, `,"intelligencePriority":`, "intelligence_priority", p.IntelligencePriority)
 	}
 	if err != nil {
 		return dst, err
@@ -133,18 +133,18 @@ func appendSamplingMessage(dst []byte, r *revision.Rules, m *pb.SamplingMessage)
 	dst = append(append(append(dst, `{"role":"`...), role...), `","content":`...)
 	switch blocks := m.GetContent(); {
 	case len(blocks) == 0:
-		return dst, broken("content", "empty; send at least one block")
+		return dst, contractError("content", "empty; send at least one block")
 	case len(blocks) == 1:
 		if dst, err = appendSamplingContent(dst, r, blocks[0]); err != nil {
-			return dst, withinNth("content", 0, err)
+			return dst, withElement("content", 0, err)
 		}
 	case !r.SamplingTools:
-		return dst, lacking(r, needSampling, samplingBlocks)
+		return dst, unsupportedError(r, needSampling, samplingBlocks)
 	default:
 		start := len(dst)
 		for i, block := range blocks {
 			if dst, err = appendSamplingContent(append(dst, ','), r, block); err != nil {
-				return dst, withinNth("content", i, err)
+				return dst, withElement("content", i, err)
 			}
 		}
 		dst = closeArray(dst, start)
@@ -169,22 +169,22 @@ func appendSamplingContent(dst []byte, r *revision.Rules, block *pb.SamplingCont
 		dst, err = appendMedia(dst, "image", c.Image.GetData(), c.Image.GetMimeType())
 	case *pb.SamplingContent_Audio:
 		if !r.Audio {
-			return dst, lacking(r, needSampling, samplingAudio)
+			return dst, unsupportedError(r, needSampling, samplingAudio)
 		}
 		dst, err = appendMedia(dst, "audio", c.Audio.GetData(), c.Audio.GetMimeType())
 	case *pb.SamplingContent_ToolUse:
 		dst, err = appendToolUse(dst, r, c.ToolUse)
-		err = within("tool_use", err)
+		err = withField("tool_use", err)
 	case *pb.SamplingContent_ToolResult:
 		dst, err = appendToolResult(dst, r, c.ToolResult)
-		err = within("tool_result", err)
+		err = withField("tool_result", err)
 	case *pb.SamplingContent_RawJson:
 		if block.GetAnnotations() != nil || block.GetMetaJson() != "" {
-			return dst, broken("raw_json", "a whole block, yet annotations or meta_json are set beside it; put them inside")
+			return dst, contractError("raw_json", "a whole block, yet annotations or meta_json are set beside it; put them inside")
 		}
 		return appendRawBlock(dst, c.RawJson, func(kind string) bool { return hasSamplingBlock(r, kind) })
 	default:
-		return dst, broken("content", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
+		return dst, contractError("content", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
 	}
 	if err != nil {
 		return dst, err
@@ -210,9 +210,9 @@ func appendToolUse(dst []byte, r *revision.Rules, x *pb.ToolUse) ([]byte, error)
 	case !r.SamplingTools:
 		return dst, noToolBlocks(r)
 	case x.GetId() == "":
-		return dst, broken("id", "empty; send the id that the model gave")
+		return dst, contractError("id", "empty; send the id that the model gave")
 	case x.GetName() == "":
-		return dst, broken("name", "empty; send the tool's name")
+		return dst, contractError("name", "empty; send the tool's name")
 	}
 	dst = jsonrpc.AppendString(append(dst, `{"type":"tool_use","id":`...), x.GetId())
 	dst = jsonrpc.AppendString(append(dst, `,"name":`...), x.GetName())
@@ -228,12 +228,12 @@ func appendToolResult(dst []byte, r *revision.Rules, x *pb.ToolResult) ([]byte, 
 	case !r.SamplingTools:
 		return dst, noToolBlocks(r)
 	case x.GetToolUseId() == "":
-		return dst, broken("tool_use_id", "empty; send the id of the tool_use that it answers")
+		return dst, contractError("tool_use_id", "empty; send the id of the tool_use that it answers")
 	}
 	dst = jsonrpc.AppendString(append(dst, `{"type":"tool_result","toolUseId":`...), x.GetToolUseId())
 	return appendToolOutput(append(dst, ','), r, x.GetContent(), x.GetStructuredContentJson(), x.GetIsError())
 }
 
 func noToolBlocks(r *revision.Rules) error {
-	return lacking(r, needSamplingTools, samplingTools)
+	return unsupportedError(r, needSamplingTools, samplingTools)
 }

@@ -55,7 +55,7 @@ func AppendInputSchema(dst []byte, r *revision.Rules, raw string) ([]byte, error
 	}
 	root := readSchema(dst[start:])
 	if root.kind != nil && !root.isObject() {
-		return dst, broken(field, "its root has the type %s; make it \"object\", because arguments are named", root.kind)
+		return dst, contractError(field, "its root has the type %s; make it \"object\", because arguments are named", root.kind)
 	}
 	return convertSchema(dst, start, r, root), nil
 }

@@ -105,7 +105,7 @@ func Hint(c *pb.CacheHint) (CacheHint, error) {
 	}
 	hint.TTL = c.Ttl.AsDuration()
 	if !c.Ttl.IsValid() || hint.TTL < 0 || hint.TTL > maxTTL {
-		return CacheHint{}, broken("cache.ttl", "%v is out of range; send 0 s to 30 days", hint.TTL)
+		return CacheHint{}, contractError("cache.ttl", "%v is out of range; send 0 s to 30 days", hint.TTL)
 	}
 	return hint, nil
 }

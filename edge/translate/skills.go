@@ -14,7 +14,7 @@ import (
 // is returned unchanged.
 func AppendSkill(dst []byte, x *pb.Skill) ([]byte, error) {
 	if x.GetUri() == "" {
-		return dst, broken("skill.uri", "empty; send the URI of SKILL.md")
+		return dst, contractError("skill.uri", "empty; send the URI of SKILL.md")
 	}
 	out := jsonrpc.AppendString(append(dst, `{"uri":`...), x.GetUri())
 	out, err := appendJSONObject(append(out, `,"frontmatter":`...), "frontmatter_json", x.GetFrontmatterJson())
@@ -26,12 +26,12 @@ func AppendSkill(dst []byte, x *pb.Skill) ([]byte, error) {
 		return append(out, `"dynamic"}`...), nil
 	}
 	if len(x.GetFiles()) == 0 {
-		return dst, broken("files", "empty; name all files, or set dynamic")
+		return dst, contractError("files", "empty; name all files, or set dynamic")
 	}
 	start := len(out)
 	for i, f := range x.GetFiles() {
 		if len(f.GetSha256()) != 32 || f.GetSize() < 0 {
-			return dst, broken("files", "entry %d has %d bytes of sha256 and the size %d; send 32 bytes, and a size", i, len(f.GetSha256()), f.GetSize())
+			return dst, contractError("files", "entry %d has %d bytes of sha256 and the size %d; send 32 bytes, and a size", i, len(f.GetSha256()), f.GetSize())
 		}
 		out = jsonrpc.AppendString(append(out, `,{"uri":`...), f.GetUri())
 		out = hex.AppendEncode(append(out, `,"digest":"sha256:`...), f.GetSha256())
@@ -62,7 +62,7 @@ func DirectoryResult(r *revision.Rules, s *Server, in mcp.Envelope, children []*
 	var err error
 	for i, c := range children {
 		if dst, err = AppendResource(append(dst, ','), r, c); err != nil {
-			return mcp.Reply{}, withinNth("resources", i, err)
+			return mcp.Reply{}, withElement("resources", i, err)
 		}
 	}
 	dst = appendText(closeArray(dst, start), `,"nextCursor":`, next)

@@ -129,15 +129,15 @@ func tooLarge(message string, maxMessage int) string {
 	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == maxMessage {
 		return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: send less, or raise max-message", size, most)
 	}
-	if slices.ContainsFunc(unsent, func(words string) bool { return strings.Contains(message, words) }) {
+	if slices.ContainsFunc(sendLimitPhrases, func(words string) bool { return strings.Contains(message, words) }) {
 		return "the backend's answer is larger than the backend may send: " + message
 	}
 	return ""
 }
 
-// unsent are phrases of gRPC implementations for a message above their configured send limit: Go,
+// sendLimitPhrases are phrases of gRPC implementations for a message above their configured send limit: Go,
 // C++ (with Python and Ruby), Node.
-var unsent = []string{"trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
+var sendLimitPhrases = []string{"trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
 
 // Failure converts a backend's Failure by the same table. Its message is meant for the caller and
 // always passed on. Its data replace {"backend","status"}. Data that are not valid JSON are

@@ -15,7 +15,7 @@ import (
 // that clients see. On error dst is returned unchanged.
 func AppendTool(dst []byte, r *revision.Rules, t *pb.Tool, name string) ([]byte, error) {
 	if t.GetName() == "" {
-		return dst, broken("name", "empty; send the tool's name")
+		return dst, contractError("name", "empty; send the tool's name")
 	}
 	out := jsonrpc.AppendString(append(dst, `{"name":`...), name)
 	if r.Titles {

@@ -10,11 +10,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// unanswered are phrases of a status for a connection that broke while a request was in flight: of
+// unansweredPhrases are phrases of a status for a connection that broke while a request was in flight: of
 // gRPC for Go, which the edge and many proxies use, of Envoy, and of an HTTP gateway, whose 502 and
 // 504 do not show whether it had sent the request. None of them occurs for requests that could not
 // be sent.
-var unanswered = []string{
+var unansweredPhrases = []string{
 	"error reading from server: ", "closing transport due to: ", "keepalive ping failed to receive ACK within timeout", "the server is not reading: ",
 	"reset reason: connection termination", "reset reason: remote reset",
 	"unexpected HTTP status code received from server: 502", "unexpected HTTP status code received from server: 504",
@@ -25,20 +25,20 @@ var unanswered = []string{
 func Unanswered(err error) bool {
 	st, ok := status.FromError(err)
 	return ok && st.Code() == codes.Unavailable &&
-		slices.ContainsFunc(unanswered, func(words string) bool { return strings.Contains(st.Message(), words) })
+		slices.ContainsFunc(unansweredPhrases, func(words string) bool { return strings.Contains(st.Message(), words) })
 }
 
-// dropped are the messages of a CANCELLED status that come from a server's gRPC library instead of
+// droppedMessages are the messages of a CANCELLED status that come from a server's gRPC library instead of
 // its code. The first is from gRPC's C core: a Python or C++ server uses it for calls that arrive
 // during its shutdown. The second is how gRPC for Go reports a stream that its peer reset.
-var dropped = []string{"CANCELLED", "stream terminated by RST_STREAM with error code: CANCEL"}
+var droppedMessages = []string{"CANCELLED", "stream terminated by RST_STREAM with error code: CANCEL"}
 
 // Dropped reports whether an error of a gRPC call means that the server's library cancelled the
 // call. Whether the call took effect is unknown. The result is meaningless for a call that its own
 // caller cancelled.
 func Dropped(err error) bool {
 	st, ok := status.FromError(err)
-	return ok && st.Code() == codes.Canceled && slices.Contains(dropped, st.Message())
+	return ok && st.Code() == codes.Canceled && slices.Contains(droppedMessages, st.Message())
 }
 
 // retryAfter returns the delay in the RetryInfo of a status, or 0 if there is none.
