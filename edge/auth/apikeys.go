@@ -39,7 +39,7 @@ type APIKey struct {
 // Principal returns the principal of the key, with all of its claims and the forwarded ones, as of
 // Options.Claims. Its TokenID is the SHA-256 of the key. It is empty if that is zero.
 func (k *APIKey) Principal(forwarded ...string) mcp.Principal {
-	p := mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: bounded(k.Expires)}
+	p := mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Claims: k.Claims, Until: clampTime(k.Expires)}
 	if k.SHA256 != (digest{}) {
 		p.TokenID = hex.EncodeToString(k.SHA256[:])
 	}
@@ -91,7 +91,7 @@ func (k *apiKeys) load() error {
 	}
 	for d, p := range *former {
 		if _, kept := keys[d]; !kept {
-			k.gone.put(d, verified{principal: p, until: bounded(time.Unix(maxSeconds, 0))})
+			k.gone.put(d, verified{principal: p, until: clampTime(time.Unix(maxSeconds, 0))})
 		}
 	}
 	k.current.Store(&keys)
@@ -142,8 +142,8 @@ func sameClaims(a, b map[string]json.RawMessage) bool {
 	return maps.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
-// bounded returns t limited to what 64 bits of nanoseconds can hold. Zero stays zero.
-func bounded(t time.Time) time.Time {
+// clampTime returns t limited to what 64 bits of nanoseconds can hold. Zero stays zero.
+func clampTime(t time.Time) time.Time {
 	if last := time.Unix(maxSeconds, 0); t.After(last) {
 		return last
 	}

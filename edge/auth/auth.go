@@ -152,14 +152,14 @@ var (
 
 // missing returns the refusal of a request without credentials.
 func (a *Authenticator) missing() *refusal {
-	if a.keysAlone() {
+	if a.onlyKeys() {
 		return errMissingKey
 	}
 	return errMissing
 }
 
-// keysAlone reports whether API keys are the only credentials.
-func (a *Authenticator) keysAlone() bool { return a.keys != nil && len(a.order) == 0 }
+// onlyKeys reports whether API keys are the only credentials.
+func (a *Authenticator) onlyKeys() bool { return a.keys != nil && len(a.order) == 0 }
 
 // errInQuery is errMissing for a token in the query, where it is not read.
 var errInQuery = &refusal{reason: ReasonMissing, text: "an access token was sent in the query, which many programs log: send it in the header Authorization: Bearer"}
@@ -213,7 +213,7 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP, endpoint string) (_
 	if why != nil {
 		return mcp.Principal{}, from, why
 	}
-	if why := a.serves(v, endpoint); why != nil {
+	if why := a.checkEndpoint(v, endpoint); why != nil {
 		return mcp.Principal{}, from, why
 	}
 	if why := a.prove(r, c, v); why != nil {
@@ -236,7 +236,7 @@ func (a *Authenticator) unknown() *refusal {
 	switch {
 	case a.keys == nil:
 		return errUnknown
-	case a.keysAlone():
+	case a.onlyKeys():
 		return errUnknownKey
 	}
 	return errUnknownAny

@@ -10,9 +10,9 @@ const (
 	// tripAfter is the number of consecutive unanswered requests after which further ones fail at
 	// once.
 	tripAfter = 3
-	// unanswered is the duration from which a failed request counts as unanswered. Faster failures
+	// unansweredAfter is the duration from which a failed request counts as unanswered. Faster failures
 	// delay no caller.
-	unanswered = time.Second
+	unansweredAfter = time.Second
 	// probeAfter is the time for which no request is sent after that, and after an unanswered probe.
 	probeAfter = 10 * time.Second
 )

@@ -74,7 +74,7 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 		d.Status = http.StatusServiceUnavailable
 		// the keys are read in the background; everything else with the next request
 		if from.issuer != nil && why == errNoKeys {
-			d.RetryAfter = from.issuer.source.again()
+			d.RetryAfter = from.issuer.source.retryDelay()
 		}
 		return d
 	case ReasonLimit:

@@ -104,7 +104,7 @@ func (i *issuer) principal(claims jwt.MapClaims, raw []byte) (p mcp.Principal, r
 	if p.Actor, r = i.actor(claims); r != nil {
 		return mcp.Principal{}, r
 	}
-	if p.Forwarded, r = i.chosen(raw); r != nil {
+	if p.Forwarded, r = i.forwardedClaims(raw); r != nil {
 		return mcp.Principal{}, r
 	}
 	p.Claims = i.kept(raw)
@@ -187,8 +187,8 @@ func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	return s, nil
 }
 
-// chosen returns the claims that are sent to backends, as written; nil if none.
-func (i *issuer) chosen(text []byte) (found map[string]json.RawMessage, _ *refusal) {
+// forwardedClaims returns the claims that are sent to backends, as written; nil if none.
+func (i *issuer) forwardedClaims(text []byte) (found map[string]json.RawMessage, _ *refusal) {
 	paths := i.keptClaims().Forwarded
 	for _, path := range paths {
 		v := rawClaim(text, path)

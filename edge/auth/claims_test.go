@@ -32,7 +32,7 @@ func TestForwardedClaimsAreReplaced(t *testing.T) {
 	raw := []byte(`{"tenant":7,"org":{"unit":"x"}}`)
 	for _, paths := range [][]string{nil, {"tenant"}, {"org.unit", "tenant"}, {"absent"}} {
 		a.KeepClaims(KeptClaims{Forwarded: paths})
-		got, why := i.chosen(raw)
+		got, why := i.forwardedClaims(raw)
 		want := map[string]string{"tenant": "7", "org.unit": `"x"`}
 		for _, path := range paths {
 			if string(got[path]) != want[path] {

@@ -49,11 +49,11 @@ const (
 	// exchangedTTL is the time for which a token of unknown lifetime is cached, refusedTTL the time
 	// for which a refusal is.
 	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
-	// forgetAgain is the shortest interval between two cached tokens for the same that are dropped
+	// forgetInterval is the shortest interval between two cached tokens for the same that are dropped
 	// because the backend refused them.
-	forgetAgain = 10 * time.Second
-	// noteAgain is the shortest interval between two log lines about the exchanges for one backend.
-	noteAgain = time.Minute
+	forgetInterval = 10 * time.Second
+	// exchangeLogInterval is the shortest interval between two log lines about the exchanges for one backend.
+	exchangeLogInterval = time.Minute
 	// exchangeMargin is the time before its expiry at which a token is exchanged again. It is a
 	// tenth of the lifetime if that is less.
 	exchangeMargin = 10 * time.Second
@@ -134,12 +134,12 @@ func (x *exchanges) put(d digest, e exchanged) {
 	x.known.Add(d, e)
 }
 
-// forget drops a token, at most once in forgetAgain.
+// forget drops a token, at most once in forgetInterval.
 func (x *exchanges) forget(d digest, token string, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if e, ok := x.known.Peek(d); ok && e.token == token && !now.Before(e.kept) {
-		until := now.Add(forgetAgain)
+		until := now.Add(forgetInterval)
 		x.known.Add(d, exchanged{until: until, kept: until})
 	}
 }
@@ -238,7 +238,7 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 	done := x.x.running.DoChan(string(d[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
-		return x.inTurn(ctx, from, token, who, d), nil
+		return x.exchangeInTurn(ctx, from, token, who, d), nil
 	})
 	select {
 	case r := <-done:
@@ -284,24 +284,24 @@ func (x *Exchanger) digest(token mcp.Token, who *mcp.Principal) digest {
 	return sha256.Sum256(append(text, x.key...))
 }
 
-// inTurn asks an issuer once there is a place, unless its breaker is open.
-func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, who *mcp.Principal, d digest) exchanged {
+// exchangeInTurn asks an issuer once there is a place, unless its breaker is open.
+func (x *Exchanger) exchangeInTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, who *mcp.Principal, d digest) exchanged {
 	b := x.breakers[from]
 	if b.State() == gobreaker.StateOpen {
-		return exchanged{refused: x.away(probeAfter)}
+		return exchanged{refused: x.unavailable(probeAfter)}
 	}
 	leave, err := from.turns.enter(ctx, who.Key())
 	if err != nil {
-		return exchanged{refused: x.away(0)}
+		return exchanged{refused: x.unavailable(0)}
 	}
 	defer leave()
 	ended, err := b.Allow()
 	if err != nil {
-		return exchanged{refused: x.away(probeAfter)}
+		return exchanged{refused: x.unavailable(probeAfter)}
 	}
 	began := time.Now()
 	e := x.exchange(ctx, from, token, who.Until, d)
-	if e.refused != nil && e.refused.Kind == mcp.KindUnavailable && time.Since(began) >= unanswered {
+	if e.refused != nil && e.refused.Kind == mcp.KindUnavailable && time.Since(began) >= unansweredAfter {
 		ended(e.refused)
 	} else {
 		ended(nil)
@@ -321,7 +321,7 @@ func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mc
 		x.x.put(d, e)
 		return e
 	case err != nil:
-		return exchanged{refused: x.away(0)}
+		return exchanged{refused: x.unavailable(0)}
 	}
 	e := exchanged{token: answer.Token, until: began.Add(exchangedTTL)}
 	if life := time.Duration(min(max(float64(answer.ExpiresIn), 0), float64(maxSeconds)/2)) * time.Second; answer.ExpiresIn != 0 {
@@ -335,7 +335,7 @@ func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mc
 }
 
 // note logs an exchange that fails differently from the last logged one, and the first that
-// succeeds again, at most once in noteAgain: some callers may be refused, and others not.
+// succeeds again, at most once in exchangeLogInterval: some callers may be refused, and others not.
 func (x *Exchanger) note(from *exchangeIssuer, err error) {
 	text := ""
 	if err != nil {
@@ -343,7 +343,7 @@ func (x *Exchanger) note(from *exchangeIssuer, err error) {
 	}
 	x.noted.Lock()
 	now := time.Now()
-	silent := text == x.failing || !x.loggedAt.IsZero() && now.Sub(x.loggedAt) < noteAgain
+	silent := text == x.failing || !x.loggedAt.IsZero() && now.Sub(x.loggedAt) < exchangeLogInterval
 	if !silent {
 		x.failing, x.loggedAt = text, now
 	}

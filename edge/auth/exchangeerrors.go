@@ -25,9 +25,9 @@ func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Er
 	}
 }
 
-// away is the error when an issuer cannot be reached, with the time of the next attempt, at least
+// unavailable is the error when an issuer cannot be reached, with the time of the next attempt, at least
 // retryMin.
-func (x *Exchanger) away(again time.Duration) *mcp.Error {
+func (x *Exchanger) unavailable(again time.Duration) *mcp.Error {
 	return &mcp.Error{
 		Kind: mcp.KindUnavailable, RetryAfter: max(again, retryMin),
 		Message: fmt.Sprintf("the issuer of the access token cannot be reached to get one for the backend %q: try again later", x.backend),

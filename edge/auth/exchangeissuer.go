@@ -29,8 +29,8 @@ type exchangeIssuer struct {
 	mu sync.Mutex
 	// found is the token endpoint that was discovered last, at is when; again is when discovery may
 	// run next.
-	found     string
-	at, again time.Time
+	found       string
+	at, retryAt time.Time
 }
 
 func newExchangeIssuer(i *issuer, o Exchange, c *http.Client) *exchangeIssuer {
@@ -48,7 +48,7 @@ func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
 		return i.o.URL, nil
 	}
 	i.mu.Lock()
-	found, fresh := i.found, time.Since(i.at) < refreshKeys || time.Now().Before(i.again)
+	found, fresh := i.found, time.Since(i.at) < refreshKeys || time.Now().Before(i.retryAt)
 	i.mu.Unlock()
 	if found != "" && fresh {
 		return found, nil
@@ -62,7 +62,7 @@ func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
 	case i.found == "":
 		return "", err
 	default:
-		i.again = time.Now().Add(retryMax)
+		i.retryAt = time.Now().Add(retryMax)
 	}
 	return i.found, nil
 }

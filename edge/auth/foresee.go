@@ -22,7 +22,7 @@ func (a *Authenticator) Refusals(raw []byte, endpoint string) (why []error) {
 	if name, there := claims["iss"]; there {
 		var r *refusal
 		if i, r = a.issuerOf(claims); r != nil {
-			return []error{fmt.Errorf("iss %s: %w; auth.issuers has %s", shown(name), r, a.issuerNames())}
+			return []error{fmt.Errorf("iss %s: %w; auth.issuers has %s", claimText(name), r, a.issuerNames())}
 		}
 	}
 	boundTimes(claims)
@@ -35,8 +35,8 @@ func (a *Authenticator) Refusals(raw []byte, endpoint string) (why []error) {
 	if audience, there := claims["aud"]; there {
 		list, err := claims.GetAudience()
 		own, accepted := i.accepts(list)
-		if err != nil || !accepted || own != nil && a.serves(verified{audiences: own}, endpoint) != nil {
-			why = append(why, fmt.Errorf("aud %s: %w; accepted is %s", shown(audience), errAudience, strings.Join(a.acceptedAt(i, endpoint), ", ")))
+		if err != nil || !accepted || own != nil && a.checkEndpoint(verified{audiences: own}, endpoint) != nil {
+			why = append(why, fmt.Errorf("aud %s: %w; accepted is %s", claimText(audience), errAudience, strings.Join(a.acceptedAt(i, endpoint), ", ")))
 		}
 	}
 	if key, r := boundTo(claims); r != nil || key != "" && a.dpop == DPoPOff {
@@ -72,8 +72,8 @@ func (a *Authenticator) issuerNames() string {
 // maxShown is the maximum size of a claim's JSON in an explanation, in bytes.
 const maxShown = 200
 
-// shown returns the JSON of a claim, shortened to maxShown.
-func shown(claim any) string {
+// claimText returns the JSON of a claim, shortened to maxShown.
+func claimText(claim any) string {
 	raw, err := json.Marshal(claim)
 	if err != nil {
 		return "?"

@@ -94,7 +94,7 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 		if r.Err != nil {
 			return verified{}, &refusal{reason: ReasonUnavailable, text: "the access token's issuer cannot be reached: try again later"}
 		}
-		v, why := n.judge(r.Val.(answer))
+		v, why := n.validate(r.Val.(answer))
 		if why == errInactive {
 			n.inactive.put(d, verified{until: time.Now().Add(inactiveTTL)})
 		}
@@ -159,8 +159,8 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 	return answer{claims, raw}, nil
 }
 
-// judge evaluates an issuer's answer about a token (RFC 7662, section 2.2).
-func (n *introspector) judge(a answer) (v verified, _ *refusal) {
+// validate evaluates an issuer's answer about a token (RFC 7662, section 2.2).
+func (n *introspector) validate(a answer) (v verified, _ *refusal) {
 	claims := a.claims
 	if claims == nil {
 		return v, &refusal{reason: ReasonTooLarge, text: "the issuer's description of the access token has more than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}

@@ -92,7 +92,7 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	_, payload, _ := strings.Cut(token, ".")
 	payload, _, _ = strings.Cut(payload, ".")
 	text, _ := parser.DecodeSegment(payload) // parsed above
-	v, why = from.judge(claims, text)
+	v, why = from.validate(claims, text)
 	return v, from, why
 }
 
@@ -198,8 +198,8 @@ var (
 	errBound    = &refusal{reason: ReasonBound, text: "the access token is bound to a key, which the scheme Bearer does not prove: send it with its proof, or get an unbound one"}
 )
 
-// judge evaluates the claims of a token with a valid signature; text is the JSON of the claims.
-func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusal) {
+// validate evaluates the claims of a token with a valid signature; text is the JSON of the claims.
+func (i *issuer) validate(claims jwt.MapClaims, text []byte) (v verified, _ *refusal) {
 	boundTimes(claims)
 	if err := i.validator.Validate(claims); err != nil {
 		return v, validity(err)
@@ -221,13 +221,13 @@ func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusa
 		return v, r
 	}
 	exp, _ := claims.GetExpirationTime() // validated
-	v = i.good(p, exp.Time)
+	v = i.verifiedUntil(p, exp.Time)
 	v.boundTo, v.audiences = bound, own
 	return v, nil
 }
 
-// good returns the result for a token that is valid until exp.
-func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
+// verifiedUntil returns the result for a token that is valid until exp.
+func (i *issuer) verifiedUntil(p mcp.Principal, exp time.Time) verified {
 	p.Until = exp.Add(i.o.Skew)
 	until := time.Now().Add(DefaultCacheTTL)
 	if p.Until.Before(until) {

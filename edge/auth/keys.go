@@ -143,16 +143,16 @@ func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known,
 			continue
 		}
 		known, named = true, named || id != "" && k.id == id
-		if len(found) < maxTried && (k.algorithm == "" || k.algorithm == algorithm) && suits(algorithm, k.public) {
+		if len(found) < maxTried && (k.algorithm == "" || k.algorithm == algorithm) && fitsAlgorithm(algorithm, k.public) {
 			found = append(found, k.public)
 		}
 	}
 	return found, known, named
 }
 
-// suits reports whether a key can make signatures of an algorithm (RFC 7518, section 3.1; RFC
+// fitsAlgorithm reports whether a key can make signatures of an algorithm (RFC 7518, section 3.1; RFC
 // 8037).
-func suits(algorithm string, public jwt.VerificationKey) bool {
+func fitsAlgorithm(algorithm string, public jwt.VerificationKey) bool {
 	switch k := public.(type) {
 	case *rsa.PublicKey:
 		return strings.HasPrefix(algorithm, "RS") || strings.HasPrefix(algorithm, "PS")

@@ -124,8 +124,8 @@ const (
 	cacheEntries = 16 << 10
 	// fetchTimeout bounds one request to an issuer.
 	fetchTimeout = 5 * time.Second
-	// askAgain is the shortest interval between two fetches because of an unknown key.
-	askAgain = 30 * time.Second
+	// refetchInterval is the shortest interval between two fetches because of an unknown key.
+	refetchInterval = 30 * time.Second
 	// refreshKeys is the interval at which keys are fetched, refreshFiles that at which files are
 	// read.
 	refreshKeys  = 5 * time.Minute

@@ -57,9 +57,9 @@ const (
 	// proofAge is the maximum age of a proof, proofAhead the maximum time by which its client's
 	// clock may be ahead.
 	proofAge, proofAhead = time.Minute, time.Minute
-	// proofSpare is the time for which a proof is remembered after its expiry, because another
+	// proofMargin is the time for which a proof is remembered after its expiry, because another
 	// replica whose clock is behind still accepts it.
-	proofSpare = 10 * time.Second
+	proofMargin = 10 * time.Second
 	// spendTimeout bounds the check whether a proof was used.
 	spendTimeout = 2 * time.Second
 )
@@ -120,7 +120,7 @@ func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refus
 	ctx, cancel := context.WithTimeout(r.Context(), spendTimeout)
 	defer cancel()
 	// The thumbprint and the claim contain no NUL.
-	fresh, err := a.proofs().Spend(ctx, v.principal.Key(), v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+proofSpare, maxProofsOfOne)
+	fresh, err := a.proofs().Spend(ctx, v.principal.Key(), v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+proofMargin, maxProofsOfOne)
 	switch {
 	case err != nil && mcp.AsError(err).Kind == mcp.KindLimit:
 		return errProofs
@@ -229,7 +229,7 @@ func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
 	if err != nil {
 		return nil, badProof("the DPoP proof's key (jwk) cannot be used to verify signatures")
 	}
-	if !suits(t.Method.Alg(), k.public) || k.algorithm != "" && k.algorithm != t.Method.Alg() {
+	if !fitsAlgorithm(t.Method.Alg(), k.public) || k.algorithm != "" && k.algorithm != t.Method.Alg() {
 		return nil, badProof("the DPoP proof's signature has an algorithm that does not suit its key")
 	}
 	if found, ok := thumbprintOf(raw); !ok || subtle.ConstantTimeCompare([]byte(found), []byte(thumbprint)) == 0 {

@@ -27,7 +27,7 @@ func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
 		a.refused[ReasonScope].Add(1)
 		status, said.failure = http.StatusForbidden, errorScope
 		said.description = "this needs more scopes: get an access token with the scopes of this challenge"
-		if a.keysAlone() {
+		if a.onlyKeys() {
 			said.description = "this needs more scopes: the operator of this server gives an API key its scopes"
 		}
 	}

@@ -51,7 +51,7 @@ func (a *Authenticator) SetSets(list []Set) error {
 			if s.Title != "" {
 				m.Name = s.Title
 			}
-			m.Scopes = joined(m.Scopes, s.Scopes)
+			m.Scopes = union(m.Scopes, s.Scopes)
 			if err := t.documents.add(endpoint, m); err != nil {
 				return err
 			}
@@ -65,8 +65,8 @@ func (a *Authenticator) SetSets(list []Set) error {
 	return nil
 }
 
-// joined returns a list and those of more that it lacks.
-func joined(list, more []string) []string {
+// union returns a list and those of more that it lacks.
+func union(list, more []string) []string {
 	out := slices.Clone(list)
 	for _, one := range more {
 		if !slices.Contains(out, one) {
@@ -95,8 +95,8 @@ func (i *issuer) accepts(token []string) (own []string, accepted bool) {
 	return own, accepted
 }
 
-// serves returns why an endpoint does not accept verified credentials, or nil.
-func (a *Authenticator) serves(v verified, endpoint string) *refusal {
+// checkEndpoint returns why an endpoint does not accept verified credentials, or nil.
+func (a *Authenticator) checkEndpoint(v verified, endpoint string) *refusal {
 	if v.audiences == nil {
 		return nil
 	}
@@ -118,5 +118,5 @@ func (a *Authenticator) scopesOf(endpoint string) string {
 	if set == nil || len(set.Scopes) == 0 {
 		return a.initialScopes
 	}
-	return strings.Join(joined(a.options.Metadata.Initial, set.Scopes), " ")
+	return strings.Join(union(a.options.Metadata.Initial, set.Scopes), " ")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // source has the keys of one issuer. They are fetched at start, then every refreshKeys, and when a
-// token names an unknown key, at most once in askAgain. If they cannot be fetched, the last keys
+// token names an unknown key, at most once in refetchInterval. If they cannot be fetched, the last keys
 // stay in force for keepKeys. Keys from a file stay in force until the file has others. An empty
 // set is accepted: then no token of the issuer is valid. It is safe for concurrent use.
 type source struct {
@@ -121,7 +121,7 @@ func (s *source) begin() *fetch {
 func (s *source) ask(ctx context.Context) bool {
 	s.mu.Lock()
 	if s.running == nil {
-		if now := time.Now(); !s.asked.IsZero() && now.Sub(s.asked) < askAgain {
+		if now := time.Now(); !s.asked.IsZero() && now.Sub(s.asked) < refetchInterval {
 			s.mu.Unlock()
 			return false
 		}
@@ -255,8 +255,8 @@ func (s *source) keys(ctx context.Context) *keySet {
 	return l.set
 }
 
-// again returns the delay before a retry while there are no keys.
-func (s *source) again() time.Duration {
+// retryDelay returns the delay before a retry while there are no keys.
+func (s *source) retryDelay() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return min(max(time.Until(s.retry), time.Second), retryMax)

@@ -92,8 +92,8 @@ func (w *watches) list(opaque bool) map[digest]string {
 	return found
 }
 
-// good records that credentials were valid at a time.
-func (w *watches) good(d digest, at time.Time) {
+// markValid records that credentials were valid at a time.
+func (w *watches) markValid(d digest, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if one := w.all[d]; one != nil {
@@ -187,7 +187,7 @@ func (a *Authenticator) recheckOpaque(ctx context.Context) {
 func (a *Authenticator) recheckToken(ctx context.Context, d digest, token string) {
 	began := time.Now()
 	changed := func(v *verified) {
-		a.watches.good(d, began)
+		a.watches.markValid(d, began)
 		a.watches.revoke(d, func(p *mcp.Principal) bool { return !sameRights(p, &v.principal) })
 	}
 	if v, ok := a.cache.get(d, began); ok {
