@@ -83,7 +83,7 @@ type App struct {
 	// learned bounds the memory of all adapters for kind: reflect; nil means no bound.
 	learned  *reflect.Memory
 	tls      ends
-	identity identityWays
+	identity identitySigners
 	cluster  cluster
 	dev      *dev.Store     // nil serves no page
 	level    *slog.LevelVar // nil if it cannot be changed
@@ -133,7 +133,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	defer cancel()
 	mcpListener, adminListener, err := a.listen()
 	if err != nil {
-		return a.ended(err)
+		return a.logEnd(err)
 	}
 	failed := make(chan error, 2)
 	serve := func(s *web.Server, l *accept.Listener) {
@@ -160,7 +160,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	never := func(err error) error {
 		err = errors.Join(err, a.mcp.Close())
 		_ = mcpListener.Close() // a.mcp may have closed it.
-		return a.ended(errors.Join(err, a.abandon()))
+		return a.logEnd(errors.Join(err, a.abandon()))
 	}
 	if err := a.startState(ctx, serveMCP); err != nil || ctx.Err() != nil {
 		return never(err)
@@ -187,11 +187,11 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	return a.ended(errors.Join(err, a.shutdown()))
+	return a.logEnd(errors.Join(err, a.shutdown()))
 }
 
-// ended logs that the process ends, and returns the error that it ends with.
-func (a *App) ended(err error) error {
+// logEnd logs that the process ends, and returns the error that it ends with.
+func (a *App) logEnd(err error) error {
 	err = a.cfg.Locate(err)
 	a.logStopped(err)
 	return err
@@ -219,23 +219,23 @@ func (a *App) shutdown() error {
 	tasks := make(chan error, 1)
 	go func() { tasks <- a.tasks.Drain(grace) }()
 	drained := errors.Join(a.stateful.Drain(grace), <-connections, <-tasks)
-	a.limitReads(min(reading, left(grace)/2))
+	a.limitReads(min(reading, remaining(grace)/2))
 	served := a.mcp.Shutdown(grace)
 	if served == nil {
 		served = a.endpoint.Wait(grace)
 	}
 	var err error
 	if drained != nil || served != nil { // Both errors mean only that the grace period has passed.
-		err = a.unended()
+		err = a.unendedError()
 	}
 	if served != nil {
-		err = errors.Join(err, a.cut())
+		err = errors.Join(err, a.endConnections())
 	}
 	return errors.Join(err, a.close(grace))
 }
 
-// unended returns an error that names the calls that did not end within the grace period.
-func (a *App) unended() error {
+// unendedError returns an error that names the calls that did not end within the grace period.
+func (a *App) unendedError() error {
 	var of []string
 	for _, b := range a.pool.Backends() {
 		if n := b.Status().Calls; n > 0 {
@@ -252,14 +252,14 @@ func (a *App) unended() error {
 	return fmt.Errorf("drain: after the grace of %s calls had not ended: %s", a.cfg.Shutdown.Grace, strings.Join(of, ", "))
 }
 
-// cutWithin bounds the wait for calls to end after their connections have.
-const cutWithin = time.Second
+// endConnectionsWithin bounds the wait for calls to end after their connections have.
+const endConnectionsWithin = time.Second
 
-// cut ends all connections, and waits until the calls on them are recorded.
-func (a *App) cut() error {
+// endConnections ends all connections, and waits until the calls on them are recorded.
+func (a *App) endConnections() error {
 	a.stateless.Abort()
 	err := a.mcp.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), cutWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), endConnectionsWithin)
 	defer cancel()
 	a.stateless.Await(ctx) // a call that does not end is not recorded
 	return err
@@ -272,8 +272,8 @@ func (a *App) limitReads(d time.Duration) {
 	a.admin.LimitReads(d)
 }
 
-// left returns the time until a context's deadline.
-func left(ctx context.Context) time.Duration {
+// remaining returns the time until a context's deadline.
+func remaining(ctx context.Context) time.Duration {
 	deadline, _ := ctx.Deadline()
 	return time.Until(deadline)
 }
@@ -300,8 +300,8 @@ func (a *App) close(grace context.Context) error {
 	return errors.Join(a.durable.Close(), a.admin.Close(), a.closeAudit(), a.closeTelemetry())
 }
 
-// onceOpen refuses requests until the edge serves.
-func (a *App) onceOpen(next http.Handler) http.Handler {
+// refuseUntilOpen refuses requests until the edge serves.
+func (a *App) refuseUntilOpen(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.opened.Load() {
 			web.Starting(w)
@@ -322,9 +322,9 @@ func (a *App) retire(next http.Handler) http.Handler {
 	})
 }
 
-// first serves requests to the endpoint, which are nearly all, without the mux, whose lookup takes
+// endpointFirst serves requests to the endpoint, which are nearly all, without the mux, whose lookup takes
 // longer than some of the later stages. A browser gets the page, if there is one.
-func first(endpoint, page, mux http.Handler) http.Handler {
+func endpointFirst(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.Path; p == endpointPath || p == endpointPath+"/" {
 			if page != nil && r.Method != http.MethodPost && welcome.Wanted(r) {
@@ -368,7 +368,7 @@ func (a *App) servers(router *era.Router) {
 		mux.Handle("/{$}", page)
 	}
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
-	a.mcp = web.NewServer(a.retire(a.onceOpen(first(endpoint, page, mux))), web.ServerOptions{
+	a.mcp = web.NewServer(a.retire(a.refuseUntilOpen(endpointFirst(endpoint, page, mux))), web.ServerOptions{
 		ReadTimeout: a.cfg.Listen.ReadTimeout, MaxHeader: int(config.Headers), HTTP2Streams: config.HTTP2Streams,
 		MaxAge: a.cfg.Listen.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		TLS: a.tls.mcpServer(), ErrorLog: errorLog,

@@ -44,7 +44,7 @@ func (o *opener) open(cfg *config.Config, known []openBackend) (out []openBacken
 			out = append(out, *one)
 			continue
 		}
-		one, err := o.one(cfg, b, fmt.Sprintf("backends[%d] %s", i, b.Name))
+		one, err := o.openOne(cfg, b, fmt.Sprintf("backends[%d] %s", i, b.Name))
 		if err != nil {
 			return out, err
 		}
@@ -54,9 +54,9 @@ func (o *opener) open(cfg *config.Config, known []openBackend) (out []openBacken
 	return out, nil
 }
 
-// one opens a backend and leaves its Revision empty. An error begins with the place of the backend
+// openOne opens a backend and leaves its Revision empty. An error begins with the place of the backend
 // in the settings, or with the name of its TLS.
-func (o *opener) one(cfg *config.Config, b *config.Backend, place string) (*openBackend, error) {
+func (o *opener) openOne(cfg *config.Config, b *config.Backend, place string) (*openBackend, error) {
 	one := &openBackend{Config: configured(cfg, b)}
 	if o.lists != nil {
 		one.Review = func(ctx context.Context, entries []proto.Message) ([]proto.Message, error) {

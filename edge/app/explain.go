@@ -70,7 +70,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	if !set.off && q.reportRefusals(&cfg, &who, out) {
 		set.refusal = "" // The edge looks at the set after the credentials.
 	}
-	reportBeyond(&cfg, missing, out)
+	reportExcluded(&cfg, missing, out)
 	ReportExternal(cfg, out)
 	ReportHooks(cfg, out)
 	if set.refusal != "" {

@@ -99,7 +99,7 @@ func (q *Question) notFound(missing []unread) error {
 // those that could not be asked. The caller closes the pool.
 func askBackends(ctx context.Context, cfg config.Config) (pool *backend.Pool, missing []unread, err error) {
 	silent := slog.New(slog.DiscardHandler)
-	backends, err := (&opener{tls: new(ends), with: shownNothing, log: silent}).open(&cfg, nil)
+	backends, err := (&opener{tls: new(ends), with: noIdentity, log: silent}).open(&cfg, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -109,15 +109,15 @@ func askBackends(ctx context.Context, cfg config.Config) (pool *backend.Pool, mi
 	pool.Start(ctx)
 	bounded, cancel := context.WithTimeout(ctx, cfg.Advanced.StartWait)
 	defer cancel()
-	_ = pool.Ready(bounded) // an error is of backends that unasked names
-	return pool, unasked(pool), nil
+	_ = pool.Ready(bounded) // an error is of backends that unreadBackends names
+	return pool, unreadBackends(pool), nil
 }
 
 // unread is a backend that could not be asked for something, and why.
 type unread struct{ backend, what, why string }
 
-// unasked returns the backends that could not be asked for all of their lists.
-func unasked(pool *backend.Pool) (out []unread) {
+// unreadBackends returns the backends that could not be asked for all of their lists.
+func unreadBackends(pool *backend.Pool) (out []unread) {
 	for _, b := range pool.Backends() {
 		c, s := b.Catalog(), b.Status()
 		if c.Present && c.Unread == 0 {
@@ -135,9 +135,9 @@ func unasked(pool *backend.Pool) (out []unread) {
 	return out
 }
 
-// reportBeyond writes to out, as one line each, what the explanation does not include: unreachable
+// reportExcluded writes to out, as one line each, what the explanation does not include: unreachable
 // backends, and quotas.
-func reportBeyond(cfg *config.Config, missing []unread, out io.Writer) {
+func reportExcluded(cfg *config.Config, missing []unread, out io.Writer) {
 	for _, m := range missing {
 		_, _ = fmt.Fprintf(out, "note    the backend %q could not be asked for %s, so what it has may be missing here: %s\n", m.backend, m.what, m.why)
 	}

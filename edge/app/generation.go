@@ -43,9 +43,9 @@ type generation struct {
 	replacement *backend.Replacement
 }
 
-// awaitNew bounds the time for which new backends of a generation, which may be unreachable or
+// newBackendsWait bounds the time for which new backends of a generation, which may be unreachable or
 // slow, delay its swap. Until then the replaced ones serve.
-const awaitNew = 10 * time.Second
+const newBackendsWait = 10 * time.Second
 
 // exchanges counts the swaps that changed a part.
 type exchanges struct{ catalog, policy, quotas atomic.Int64 }
@@ -82,12 +82,12 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	if next.rolledBack = rolledBack; !rolledBack {
 		next.before = was.Generation
 	}
-	bounded, cancel := context.WithTimeout(ctx, awaitNew)
+	bounded, cancel := context.WithTimeout(ctx, newBackendsWait)
 	untried := next.replacement.Await(bounded)
 	cancel()
 	if len(untried) > 0 && ctx.Err() == nil {
 		a.log.Warn("settings are put in force before every new backend was tried: what the others serve follows as a change",
-			"backends", strings.Join(untried, ", "), "waited", awaitNew)
+			"backends", strings.Join(untried, ", "), "waited", newBackendsWait)
 	}
 	parts := a.swap(was, next)
 	a.release(was, next)
@@ -164,7 +164,7 @@ func (a *App) swap(was, next *generation) (parts []string) {
 		a.redaction.Set(next.Masker)
 		a.current.Store(next)
 		a.openSets(next)
-	}, looksFurther(was, next))
+	}, readsNewClaims(was, next))
 	a.serving.Store(next.number)
 	a.keepClaims(next)
 	if byPolicy {
@@ -245,16 +245,16 @@ func (a *App) openSets(g *generation) {
 	}
 }
 
-// looksFurther reports whether a generation reads claims that the last one did not.
-func looksFurther(was, next *generation) bool {
+// readsNewClaims reports whether a generation reads claims that the last one did not.
+func readsNewClaims(was, next *generation) bool {
 	beyond := func(had, names []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(had, name) })
 	}
-	return policyLooksFurther(was.Policy, next.Policy) || beyond(was.Config.ForwardedClaims(), next.Config.ForwardedClaims())
+	return policyReadsNewClaims(was.Policy, next.Policy) || beyond(was.Config.ForwardedClaims(), next.Config.ForwardedClaims())
 }
 
-// policyLooksFurther is looksFurther for policies, which may be nil.
-func policyLooksFurther(was, next *policy.Policy) bool {
+// policyReadsNewClaims is readsNewClaims for policies, which may be nil.
+func policyReadsNewClaims(was, next *policy.Policy) bool {
 	if was == nil || next == nil {
 		return false
 	}

@@ -27,22 +27,22 @@ type grpcLogger struct{}
 
 var _ grpclog.LoggerV2 = grpcLogger{}
 
-func (g grpcLogger) say(severity string, format func() string) {
+func (g grpcLogger) log(severity string, format func() string) {
 	if log := grpcTo.Load(); log != nil && log.Enabled(context.Background(), slog.LevelDebug) {
 		log.Debug(strings.TrimSpace(format()), "severity", severity)
 	}
 }
 
 func (g grpcLogger) print(severity string, args []any) {
-	g.say(severity, func() string { return fmt.Sprint(args...) })
+	g.log(severity, func() string { return fmt.Sprint(args...) })
 }
 
 func (g grpcLogger) println(severity string, args []any) {
-	g.say(severity, func() string { return fmt.Sprintln(args...) })
+	g.log(severity, func() string { return fmt.Sprintln(args...) })
 }
 
 func (g grpcLogger) printf(severity, format string, args []any) {
-	g.say(severity, func() string { return fmt.Sprintf(format, args...) })
+	g.log(severity, func() string { return fmt.Sprintf(format, args...) })
 }
 
 // Info and the others are gRPC's.

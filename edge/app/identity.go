@@ -24,11 +24,11 @@ import (
 // contract's Principal only.
 type identities func(*config.Backend) backend.Identity
 
-// shownNothing is for code that only lists what backends have.
-func shownNothing(*config.Backend) backend.Identity { return nil }
+// noIdentity is for code that only lists what backends have.
+func noIdentity(*config.Backend) backend.Identity { return nil }
 
-// identityWays are the means to identify callers to backends.
-type identityWays struct {
+// identitySigners are the means to identify callers to backends.
+type identitySigners struct {
 	keys *identity.Keys // nil signs nothing
 
 	mu sync.Mutex
@@ -38,7 +38,7 @@ type identityWays struct {
 
 // signerOf returns the signer of a backend with identity: signed, which is the same for the same
 // settings. issuer names the edge.
-func (w *identityWays) signerOf(b *config.Backend, issuer string) *identity.Signer {
+func (w *identitySigners) signerOf(b *config.Backend, issuer string) *identity.Signer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.signers {
@@ -52,14 +52,14 @@ func (w *identityWays) signerOf(b *config.Backend, issuer string) *identity.Sign
 }
 
 // forget drops the signers of backends that are gone, with their counts.
-func (w *identityWays) forget(gone func(backend string) bool) {
+func (w *identitySigners) forget(gone func(backend string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.signers = slices.DeleteFunc(w.signers, func(s *identity.Signer) bool { return gone(s.Audience) })
 }
 
 // counts returns the numbers of signed and of failed identities by backend.
-func (w *identityWays) counts() (signed, failed map[string]int64) {
+func (w *identitySigners) counts() (signed, failed map[string]int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	signed, failed = map[string]int64{}, map[string]int64{}
@@ -105,7 +105,7 @@ func (a *App) identityOf(b *config.Backend) backend.Identity {
 	case b.Identity == config.IdentityExchange && a.auth == nil:
 		return noCaller{}
 	case b.Identity == config.IdentityExchange:
-		return a.auth.Exchanger(wantedBy(b))
+		return a.auth.Exchanger(wantedToken(b))
 	case b.Identity != config.IdentitySigned:
 		return nil
 	}
@@ -114,8 +114,8 @@ func (a *App) identityOf(b *config.Backend) backend.Identity {
 
 var _ backend.AskedIdentity = (*auth.Exchanger)(nil)
 
-// wantedBy returns the token that a backend gets for callers.
-func wantedBy(b *config.Backend) auth.Wanted {
+// wantedToken returns the token that a backend gets for callers.
+func wantedToken(b *config.Backend) auth.Wanted {
 	w := auth.Wanted{Backend: b.Name, Audience: b.Name}
 	if x := b.Exchange; x != nil {
 		w.Resource, w.Scopes = x.Resource, x.Scopes

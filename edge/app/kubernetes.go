@@ -176,7 +176,7 @@ func (a *App) openService(g *generation, found *kubernetes.Backend, known []open
 		t.ServerName = cmp.Or(t.ServerName, found.Host)
 		b.TLS = &t
 	}
-	one, err := a.opener(g).one(cfg, b, "kubernetes.backends")
+	one, err := a.opener(g).openOne(cfg, b, "kubernetes.backends")
 	if err != nil {
 		return nil, err
 	}

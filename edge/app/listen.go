@@ -63,13 +63,13 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 		files.Refusal = nil // the refusal is sent at once, without a handshake
 	}
 	options := accept.Options{
-		Secure: refusing(a.tls.mcp),
+		Secure: tlsRefusals(a.tls.mcp),
 		Max:    c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Listen.WriteTimeout,
 		Refusal: refusedConnection, Telemetry: a.telemetry, Logger: a.log,
 	}
 	mcp = accept.NewListener(accept.NewFiles(mcpListener, files), options)
 	files.Reserve = 0
-	options.Max, options.MaxPerAddress, options.Secure = c.admin, 0, refusing(a.tls.admin)
+	options.Max, options.MaxPerAddress, options.Secure = c.admin, 0, tlsRefusals(a.tls.admin)
 	admin = accept.NewListener(accept.NewFiles(adminListener, files), options)
 	return mcp, admin, nil
 }

@@ -67,8 +67,8 @@ func (f *fixedMetadata) GetRequestMetadata(context.Context, ...string) (map[stri
 // metadata that is sent without TLS.
 func (f *fixedMetadata) RequireTransportSecurity() bool { return false }
 
-// lookAgain is the interval at which the file of a value is checked.
-const lookAgain = time.Second
+// fileCheckInterval is the interval at which the file of a value is checked.
+const fileCheckInterval = time.Second
 
 // fixedValue is a value from the settings, or from a file that is reread when it changes. It is
 // safe for concurrent use.
@@ -94,7 +94,7 @@ func (v *fixedValue) now() string {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if time.Since(v.looked) < lookAgain {
+	if time.Since(v.looked) < fileCheckInterval {
 		return v.text
 	}
 	changed, err := v.read()

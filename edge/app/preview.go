@@ -13,7 +13,7 @@ import (
 )
 
 // Preview returns a preview of what clients would see of backends.
-func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(served(cfg)) }
+func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(catalogOptions(cfg)) }
 
 // shownConflicts bounds the reported names that a backend loses to an earlier one.
 const shownConflicts = 20

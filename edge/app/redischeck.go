@@ -46,7 +46,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	once, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
 	known, err := r.Check.Fit(once)
-	if err != nil && !lasting(err) {
+	if err != nil && !isPermanent(err) {
 		err = cmp.Or(tlsMismatch(ctx, &cfg), err)
 	}
 	err = reportRedis(config.Redact(cfg.Redis.URL), known, err, out)
@@ -67,7 +67,7 @@ func reportRedis(url string, known bool, err error, out io.Writer) error {
 		if !known {
 			_, _ = fmt.Fprintf(out, "note    redis: %s does not report its maxmemory-policy: make sure that it is noeviction, or sessions are lost when its memory is full\n", url)
 		}
-	case errors.Is(err, state.ErrUnavailable) && !lasting(err):
+	case errors.Is(err, state.ErrUnavailable) && !isPermanent(err):
 		_, _ = fmt.Fprintf(out, "note    redis: %s cannot be used from here: %v; an edge that starts waits for it, unready, and answers clients with 503; one that runs stays ready, and refuses what needs it with 503\n", url, err)
 	default:
 		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", url, err)
@@ -76,8 +76,8 @@ func reportRedis(url string, known bool, err error, out io.Writer) error {
 	return nil
 }
 
-// lasting reports whether waiting does not resolve an error of Redis.
-func lasting(err error) bool {
+// isPermanent reports whether waiting does not resolve an error of Redis.
+func isPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	return redis.Lasting(err) || errors.As(err, &certificate)
 }

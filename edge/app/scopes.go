@@ -81,7 +81,7 @@ func (x *scopeCheck) reportUnsupported(supported []string) {
 		if (need.Setting == config.AdminScope || need.Approver) && meant == "" {
 			kind = "info"
 		}
-		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which lists the scopes for clients%s%s", need.Setting, need.Scope, keys, orMeant(meant))
+		x.line(kind, "%s: the scope %q is not in auth.metadata.scopes-supported, which lists the scopes for clients%s%s", need.Setting, need.Scope, keys, scopeSuggestion(meant))
 	}
 }
 
@@ -114,7 +114,7 @@ func (x *scopeCheck) reportUnnamed() {
 			if meant == "" {
 				kind = "info"
 			}
-			x.line(kind, "auth.api-keys: %q has the scope %q, which no setting names%s", of[0], scope, orMeant(meant))
+			x.line(kind, "auth.api-keys: %q has the scope %q, which no setting names%s", of[0], scope, scopeSuggestion(meant))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (x *scopeCheck) checkRoles() {
 	for _, need := range needed {
 		looked = append(looked, need.Role)
 		if len(x.cfg.Auth.Issuers) == 0 && !need.Approver && !slices.Contains(held, need.Role) {
-			x.line("note", "%s: no API key has the role %q, and there is no issuer: the condition finds it in no caller%s", need.Setting, need.Role, orMeant(config.Nearest(need.Role, held)))
+			x.line("note", "%s: no API key has the role %q, and there is no issuer: the condition finds it in no caller%s", need.Setting, need.Role, scopeSuggestion(config.Nearest(need.Role, held)))
 		}
 	}
 	if more || len(looked) == 0 {
@@ -150,7 +150,7 @@ func (x *scopeCheck) checkRoles() {
 			if meant == "" {
 				kind = "info"
 			}
-			x.line(kind, "auth.api-keys: %q has the role %q, which no condition of the policy looks for%s", of[0], role, orMeant(meant))
+			x.line(kind, "auth.api-keys: %q has the role %q, which no condition of the policy looks for%s", of[0], role, scopeSuggestion(meant))
 		}
 	}
 }
@@ -160,8 +160,8 @@ func (x *scopeCheck) line(kind, format string, args ...any) {
 	_, _ = fmt.Fprintf(x.out, "%-8s"+format+"\n", append([]any{kind}, args...)...)
 }
 
-// orMeant returns a question that suggests a scope; empty if scope is empty.
-func orMeant(scope string) string {
+// scopeSuggestion returns a question that suggests a scope; empty if scope is empty.
+func scopeSuggestion(scope string) string {
 	if scope == "" {
 		return ""
 	}

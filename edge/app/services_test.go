@@ -9,7 +9,7 @@ import (
 
 // The means to identify callers to backends that are gone are dropped, so that Services that come and go take no memory.
 func TestSignersAreForgotten(t *testing.T) {
-	var w identityWays
+	var w identitySigners
 	a, b := &config.Backend{Name: "a"}, &config.Backend{Name: "team/b"}
 	kept, gone := w.signerOf(a, "i"), w.signerOf(b, "i")
 	w.forget(func(name string) bool { return strings.Contains(name, "/") })

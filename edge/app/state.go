@@ -104,10 +104,10 @@ func (a *App) startState(ctx context.Context, away func()) error {
 	}
 }
 
-// mistaken returns the error for an unreachable state. If the server speaks TLS and the settings do
+// explainState returns the error for an unreachable state. If the server speaks TLS and the settings do
 // not, or the reverse, the error says which setting to change.
-func (a *App) mistaken(err error) error {
-	if a.cfg.Redis.URL == "" || lasting(err) {
+func (a *App) explainState(err error) error {
+	if a.cfg.Redis.URL == "" || isPermanent(err) {
 		return err
 	}
 	if why := tlsMismatch(context.Background(), &a.cfg); why != nil {
@@ -126,7 +126,7 @@ func (a *App) tryState(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := a.durable.Start(ctx); err != nil {
-		return a.mistaken(err)
+		return a.explainState(err)
 	}
 	if err := errors.Join(a.names.Load(ctx), a.disabled.Load(ctx)); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	set, err := a.stdioSet()
 	if err != nil {
-		return a.ended(errors.Join(a.cfg.Locate(err), a.abandon()))
+		return a.logEnd(errors.Join(a.cfg.Locate(err), a.abandon()))
 	}
 	a.access.WithoutTokens()
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -35,7 +35,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	watching.Go(func() { a.watchSettings(run) })
 	a.pool.Start(run)
 	if err := a.startState(ctx, func() {}); err != nil || ctx.Err() != nil {
-		return a.ended(errors.Join(err, a.abandon()))
+		return a.logEnd(errors.Join(err, a.abandon()))
 	}
 	watching.Go(func() { a.disabled.Run(run) })
 	a.startQuotas(run)
@@ -51,7 +51,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		MaxInFlight: min(1024, a.cfg.Advanced.CallsPerSession),
 		MaxLine:     int(a.cfg.Listen.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
-	return a.ended(errors.Join(err, a.close(ctx)))
+	return a.logEnd(errors.Join(err, a.close(ctx)))
 }
 
 // awaitLists waits, for a bounded time, until every backend was tried and either listed or found

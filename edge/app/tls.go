@@ -73,8 +73,8 @@ func (e *ends) adminServer() *tls.Config {
 	return e.admin.Server(tls.VerifyClientCertIfGiven, certs.HTTP2, certs.HTTP1)
 }
 
-// refusing makes refusals at a listener be sent over TLS, in HTTP/1.1; nil means plain HTTP.
-func refusing(s *certs.Source) func(net.Conn) net.Conn {
+// tlsRefusals makes refusals at a listener be sent over TLS, in HTTP/1.1; nil means plain HTTP.
+func tlsRefusals(s *certs.Source) func(net.Conn) net.Conn {
 	if s == nil {
 		return nil
 	}

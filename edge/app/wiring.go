@@ -124,7 +124,7 @@ func (a *App) wireAccess() (err error) {
 // wireDispatch creates the dispatcher, the table of names and the registry of disabled objects.
 func (a *App) wireDispatch() error {
 	a.names = ownership.New(ownership.Options{Store: a.durable.names, Bytes: int(a.cfg.Advanced.NameBytes), Logger: a.log})
-	o := dispatch.Options{Catalog: served(a.cfg), ArgumentValues: a.cfg.Advanced.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
+	o := dispatch.Options{Catalog: catalogOptions(a.cfg), ArgumentValues: a.cfg.Advanced.ArgumentValues, Logger: a.log, Telemetry: a.telemetry, Redact: a.redaction.Masker}
 	o.Catalog.Names = a.names
 	o.Confirmations, o.CallLifetime = a.durable.confirmations, a.cfg.Calls.Lifetime
 	o.Hooks = a.hooks.Load
@@ -186,8 +186,8 @@ func (a *App) wireEras() error {
 // allowance does not refill when sessions end, but over their TTL.
 const minSessionsPerAddress = 100
 
-// served returns the settings of the catalog, without those for observation.
-func served(cfg config.Config) catalog.Options {
+// catalogOptions returns the settings of the catalog, without those for observation.
+func catalogOptions(cfg config.Config) catalog.Options {
 	return catalog.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		Overlay: cfg.Overlay(), PageSize: cfg.Lists.PageSize, PageBytes: int(cfg.Advanced.PageBytes), WatchedURIs: cfg.Clients.Subscriptions,
