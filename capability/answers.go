@@ -156,8 +156,8 @@ func (a *answers) ask(request *InputRequest) string {
 	return ""
 }
 
-// miss adds a question for the next round, once per key.
-func (a *answers) miss(request *InputRequest) {
+// request adds a question for the next round, once per key.
+func (a *answers) request(request *InputRequest) {
 	for i, m := range a.missing {
 		if m.GetKey() == request.GetKey() {
 			a.missing[i] = request

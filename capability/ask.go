@@ -146,13 +146,13 @@ func (c *Call) await(questions ...Asking) error {
 	for _, q := range questions {
 		if wrong := c.answers.ask(q.question()); wrong != "" {
 			c.mu.Unlock()
-			return c.mistaken(wrong)
+			return c.keyMistake(wrong)
 		}
 	}
 	missing := false
 	for _, q := range questions {
 		if c.answers.find(q.question().GetKey(), q.check) == nil {
-			c.answers.miss(q.question())
+			c.answers.request(q.question())
 			missing = true
 		}
 	}
@@ -168,9 +168,9 @@ func (c *Call) await(questions ...Asking) error {
 	return nil
 }
 
-// mistaken ends the handler, and its call with a mistake of the handler with a key. In another
+// keyMistake ends the handler, and its call with a mistake of the handler with a key. In another
 // goroutine than the handler's it returns the error, and the call ends when the handler returns.
-func (c *Call) mistaken(what string) error {
+func (c *Call) keyMistake(what string) error {
 	failure := &Failure{Reason: Internal, Message: what}
 	c.mu.Lock()
 	c.answers.mistake = cmp.Or(c.answers.mistake, failure)

@@ -24,7 +24,7 @@ func bytesOf(t reflect.Type, index []int, path string) []bytesField {
 			continue
 		}
 		at := append(append([]int{}, index...), f.index...)
-		s := special(f.field.Type, f.name)
+		s := specialSchema(f.field.Type, f.name)
 		switch {
 		case s != nil && s.Encoding != "":
 			all = append(all, bytesField{path + f.name, at, f.mostBytes()})

@@ -21,7 +21,7 @@ func inputSchemaOf(tool string, t reflect.Type, open bool) string {
 	if params.Kind() == reflect.Pointer {
 		params = params.Elem()
 	}
-	if params.Kind() == reflect.Struct && special(params, tool) == nil && isRequest(params) {
+	if params.Kind() == reflect.Struct && specialSchema(params, tool) == nil && isRequest(params) {
 		panic(fmt.Sprintf("capability: tool %q: %v is a request or its params; take a struct of the arguments, and the rest from the Call", tool, t))
 	}
 	s := schemaMaker{closed: !open}.make(t)
@@ -59,7 +59,7 @@ func decoderOf[In any](tool string, generated, open bool) func(arguments string,
 		required []string
 		files    []bytesField
 	)
-	if t.Kind() == reflect.Struct && special(t, tool) == nil {
+	if t.Kind() == reflect.Struct && specialSchema(t, tool) == nil {
 		presets, files = presetsOf(t, nil), bytesOf(t, nil, "")
 		for _, f := range fieldsOf(t) {
 			if generated && f.required(false) {
@@ -116,7 +116,7 @@ func presetsOf(t reflect.Type, index []int) []preset {
 				f.mistake("default", v, "a value of the field's type")
 			}
 			presets = append(presets, preset{path, text})
-		case f.field.Type.Kind() == reflect.Struct && special(f.field.Type, f.name) == nil:
+		case f.field.Type.Kind() == reflect.Struct && specialSchema(f.field.Type, f.name) == nil:
 			presets = append(presets, presetsOf(f.field.Type, path)...)
 		}
 	}

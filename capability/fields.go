@@ -61,7 +61,7 @@ func collect(t reflect.Type, index []int, behind bool, within []reflect.Type) []
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && special(inner, sf.Name) == nil {
+		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && specialSchema(inner, sf.Name) == nil {
 			if (sf.IsExported() || sf.Type.Kind() == reflect.Struct) && !slices.Contains(within, inner) {
 				all = append(all, collect(inner, path, behind || sf.Type.Kind() == reflect.Pointer, append(slices.Clone(within), t))...)
 			}
@@ -125,7 +125,7 @@ func (s *schema) isDefault(value any) bool {
 }
 
 func (m *schemaMaker) nullable(f field, s *schema) *schema {
-	if m.output && !f.omits && printsNull(f.field.Type) && special(f.field.Type, f.name) == nil {
+	if m.output && !f.omits && printsNull(f.field.Type) && specialSchema(f.field.Type, f.name) == nil {
 		return orNull(s)
 	}
 	return s

@@ -33,7 +33,7 @@ func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
-			return "", c.mistaken(fmt.Sprintf("the value of once %.40q cannot be stored: %v", key, whereNotFinite(v, err)))
+			return "", c.keyMistake(fmt.Sprintf("the value of once %.40q cannot be stored: %v", key, whereNotFinite(v, err)))
 		}
 		return string(text), nil
 	})
@@ -41,7 +41,7 @@ func Once[T any](c *Call, key string, fn func() (T, error)) (T, error) {
 		return value, err
 	}
 	if err := json.Unmarshal([]byte(kept), &value); err != nil {
-		return value, c.mistaken(fmt.Sprintf("the value of once %.40q cannot be decoded: %v", key, err))
+		return value, c.keyMistake(fmt.Sprintf("the value of once %.40q cannot be decoded: %v", key, err))
 	}
 	return value, nil
 }
@@ -77,7 +77,7 @@ func (c *Call) once(key string, fn func() (string, error)) (string, error) {
 // step returns an error if a key is not one for Once, or if this round has its value already.
 func (c *Call) step(key string) error {
 	if key == "" || len(key) > maxKey {
-		return c.mistaken(fmt.Sprintf("the key of once has 1 to %d bytes, not %d: %.40q", maxKey, len(key), key))
+		return c.keyMistake(fmt.Sprintf("the key of once has 1 to %d bytes, not %d: %.40q", maxKey, len(key), key))
 	}
 	c.mu.Lock()
 	if c.answers.stepped == nil {
@@ -86,7 +86,7 @@ func (c *Call) step(key string) error {
 	again := c.answers.stepped[key]
 	c.mu.Unlock()
 	if again {
-		return c.mistaken(fmt.Sprintf("once %.40q came twice in one round, where the second has the value of the first; "+
+		return c.keyMistake(fmt.Sprintf("once %.40q came twice in one round, where the second has the value of the first; "+
 			"give each its own key, as %.40q + id", key, key+"-"))
 	}
 	return nil

@@ -35,7 +35,7 @@ func isByValue(t reflect.Type) bool {
 	case reflect.Map:
 		return t.Elem().Kind() == reflect.Interface
 	case reflect.Struct:
-		s := special(t, t.String())
+		s := specialSchema(t, t.String())
 		return s != nil && s.Type == nil || s == nil && isOfficial(t)
 	}
 	return false

@@ -32,7 +32,7 @@ func (r *registry[E]) put(key string, entry E) {
 	r.mu.Lock()
 	if _, exists := r.byKey[key]; !exists {
 		r.order = append(r.order[:len(r.order):len(r.order)], key)
-		r.spell(key)
+		r.addNormal(key)
 	}
 	r.byKey[key] = entry
 	r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *registry[E]) remove(key string) bool {
 			}
 		}
 		r.order = kept
-		r.unspell(key)
+		r.removeNormal(key)
 	}
 	r.mu.Unlock()
 	if exists {
@@ -68,8 +68,8 @@ func (r *registry[E]) get(key string) (E, bool) {
 	return e, ok
 }
 
-// spell records the normal form of a new key. The caller holds r.mu.
-func (r *registry[E]) spell(key string) {
+// addNormal records the normal form of a new key. The caller holds r.mu.
+func (r *registry[E]) addNormal(key string) {
 	if r.normal == nil {
 		return
 	}
@@ -83,20 +83,20 @@ func (r *registry[E]) spell(key string) {
 	r.spelled[form] = key
 }
 
-// unspell removes the normal form of a removed key, or maps it to another key of that form. The
+// removeNormal removes the normal form of a removed key, or maps it to another key of that form. The
 // caller holds r.mu.
-func (r *registry[E]) unspell(key string) {
+func (r *registry[E]) removeNormal(key string) {
 	if r.normal == nil || r.spelled[r.normal(key)] != key {
 		return
 	}
 	delete(r.spelled, r.normal(key))
 	for _, other := range r.order {
-		r.spell(other)
+		r.addNormal(other)
 	}
 }
 
-// like returns the first entry whose key has the same normal form as key.
-func (r *registry[E]) like(key string) (E, bool) {
+// equivalent returns the first entry whose key has the same normal form as key.
+func (r *registry[E]) equivalent(key string) (E, bool) {
 	form := r.normal(key)
 	r.mu.RLock()
 	defer r.mu.RUnlock()

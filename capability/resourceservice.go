@@ -56,7 +56,7 @@ func (s *Server) reader(uri string) readHandler {
 	if e, ok := s.resources.get(uri); ok {
 		return e.read
 	}
-	if e, ok := s.resources.like(uri); ok {
+	if e, ok := s.resources.equivalent(uri); ok {
 		return e.read
 	}
 	for _, t := range s.templates.all() {

@@ -10,11 +10,11 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// holding is the set of providers that one stream keeps watched.
-type holding map[*provided]struct{}
+// heldProviders is the set of providers that one stream keeps watched.
+type heldProviders map[*provided]struct{}
 
 // take starts watching the providers whose prefix fits, unless the stream holds them already.
-func (h holding) take(s *Server, fits func(prefix string) bool) error {
+func (h heldProviders) take(s *Server, fits func(prefix string) bool) error {
 	for _, p := range s.allProviders() {
 		if _, held := h[p]; held || !fits(p.prefix) {
 			continue
@@ -27,14 +27,14 @@ func (h holding) take(s *Server, fits func(prefix string) bool) error {
 	return nil
 }
 
-func (h holding) release() {
+func (h heldProviders) release() {
 	for p := range h {
 		p.watch.release()
 	}
 }
 
 func (r resourceService) WatchResources(_ *mcpedgev1.WatchResourcesRequest, stream grpc.ServerStreamingServer[mcpedgev1.WatchResourcesResponse]) error {
-	held := holding{}
+	held := heldProviders{}
 	defer held.release()
 	every := func(string) bool { return true }
 	return r.s.resourceFeed.serve(stream.Context().Done(), "", func() error {
@@ -56,7 +56,7 @@ func (r resourceService) WatchResource(req *mcpedgev1.WatchResourceRequest, stre
 	if r.s.reader(uri) == nil && !parent {
 		return status.Error(codes.NotFound, notFound(uri).Error())
 	}
-	held := holding{}
+	held := heldProviders{}
 	defer held.release()
 	return r.s.updates.serve(stream.Context().Done(), uri, func() error {
 		err := held.take(r.s, func(prefix string) bool {

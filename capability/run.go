@@ -28,7 +28,7 @@ func run[R any](ctx context.Context, log *slog.Logger, name string, c *Call,
 	handler func() (R, error), plain func(error) (R, error)) outcome[R] {
 	var (
 		result R
-		err    = errLeft // replaced when the handler returns
+		err    = errGoexit // replaced when the handler returns
 		done   = make(chan struct{})
 	)
 	go func() {
@@ -89,8 +89,8 @@ func require[R any](c *Call, r *InputRequired) outcome[R] {
 	return outcome[R]{required: required}
 }
 
-// errLeft is the error if the handler's goroutine ends without returning, other than by a question.
-var errLeft error = &Failure{Reason: Internal, Message: "the handler called runtime.Goexit; return an error instead"}
+// errGoexit is the error if the handler's goroutine ends without returning, other than by a question.
+var errGoexit error = &Failure{Reason: Internal, Message: "the handler called runtime.Goexit; return an error instead"}
 
 // panicked is the failure of a handler that panicked.
 type panicked struct{ Failure }

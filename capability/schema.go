@@ -151,7 +151,7 @@ func implements(t, what reflect.Type) bool {
 
 func (m *schemaMaker) of(t reflect.Type, path string) *schema {
 	mustNotBeMessage(path+": it is", t)
-	if s := special(t, path); s != nil && (m.output || !encodesOnly(t)) {
+	if s := specialSchema(t, path); s != nil && (m.output || !encodesOnly(t)) {
 		if s.Encoding != "" && !m.output {
 			most := base64Length(maxArgumentBytes)
 			s.MaxLength = &most
@@ -204,8 +204,8 @@ func encodesOnly(t reflect.Type) bool {
 		!implements(t, unmarshalerType) && !implements(t, textUnmarshalerType)
 }
 
-// special returns the schema of a type whose JSON differs from its Go form, or nil.
-func special(t reflect.Type, path string) *schema {
+// specialSchema returns the schema of a type whose JSON differs from its Go form, or nil.
+func specialSchema(t reflect.Type, path string) *schema {
 	if implements(t, describedType) && t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer {
 		text := reflect.New(t).Interface().(described).JSONSchema()
 		mustBeObject(path+": the schema by JSONSchema of "+t.String(), text)

@@ -63,7 +63,7 @@ func (r resourceService) ListSkills(ctx context.Context, req *mcpedgev1.ListSkil
 		}
 		served = true
 		out := run(ctx, r.s.log, "skills of "+p.prefix, &Call{}, func() ([]*Skill, error) { return provider.Skills(ctx) }, failPlainly)
-		if err := unary(out.err, out.failure); err != nil {
+		if err := unaryStatus(out.err, out.failure); err != nil {
 			return nil, err
 		}
 		all = append(all, out.result...)
@@ -90,9 +90,9 @@ func (r resourceService) GetSkill(ctx context.Context, req *mcpedgev1.GetSkillRe
 	c := &Call{rc: req.GetContext()}
 	out := run(ctx, r.s.log, "skill "+req.GetUri(), c, func() (*Skill, error) {
 		skill, err := provider.Skill(ctx, c, req.GetUri())
-		return skill, absent(req.GetUri(), err)
+		return skill, notFoundFailure(req.GetUri(), err)
 	}, failPlainly)
-	if err := unary(out.err, out.failure); err != nil {
+	if err := unaryStatus(out.err, out.failure); err != nil {
 		return nil, err
 	}
 	if out.result == nil {
@@ -114,9 +114,9 @@ func (r resourceService) ListResourceDirectory(ctx context.Context, req *mcpedge
 	c := &Call{rc: req.GetContext()}
 	out := run(ctx, r.s.log, "directory "+req.GetUri(), c, func() ([]*Resource, error) {
 		children, err := provider.Directory(ctx, c, req.GetUri())
-		return children, absent(req.GetUri(), err)
+		return children, notFoundFailure(req.GetUri(), err)
 	}, failPlainly)
-	if err := unary(out.err, out.failure); err != nil {
+	if err := unaryStatus(out.err, out.failure); err != nil {
 		return nil, err
 	}
 	children, next, err := page(out.result, (*Resource).GetUri, req.GetPageToken(), 0)
@@ -126,16 +126,16 @@ func (r resourceService) ListResourceDirectory(ctx context.Context, req *mcpedge
 	return &mcpedgev1.ListResourceDirectoryResponse{Resources: children, NextPageToken: next}, nil
 }
 
-// absent converts fs.ErrNotExist into a failure that names the URI.
-func absent(uri string, err error) error {
+// notFoundFailure converts fs.ErrNotExist into a failure that names the URI.
+func notFoundFailure(uri string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Failure{Reason: NotFound, Message: notFound(uri).Error()}
 	}
 	return err
 }
 
-// unary returns the gRPC status of a failed unary RPC.
-func unary(err error, failure *mcpedgev1.Failure) error {
+// unaryStatus returns the gRPC status of a failed unary RPC.
+func unaryStatus(err error, failure *mcpedgev1.Failure) error {
 	if err == nil && failure != nil {
 		return failureStatus(failure)
 	}
