@@ -230,9 +230,9 @@ func (x *Decider) challenge(rules *revision.Rules, call *mcp.Call, need []string
 	return out
 }
 
-// Lacking completes the error e of a backend that requires scopes: its Challenge becomes one as the
+// CompleteChallenge completes the error e of a backend that requires scopes: its Challenge becomes one as the
 // policy makes them. It modifies e.
-func (x *Decider) Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
+func (x *Decider) CompleteChallenge(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	e.Challenge = x.challenge(rules, call, e.Challenge.Scopes)
 	if e.Challenge != nil && e.Challenge.Anonymous {
 		e.Kind = mcp.KindUnauthenticated

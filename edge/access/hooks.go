@@ -8,10 +8,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// Hooked records the decisions of hooks about a call or its result. At least one of them is not
+// RecordHooks records the decisions of hooks about a call or its result. At least one of them is not
 // Passed. It returns err, the error of the hook that refuses, or the error of the audit if the
 // decisions cannot be recorded.
-func (p *Permit) Hooked(ctx context.Context, call *mcp.Call, made []hook.Decision, err error) error {
+func (p *Permit) RecordHooks(ctx context.Context, call *mcp.Call, made []hook.Decision, err error) error {
 	if p.by == nil {
 		return err
 	}

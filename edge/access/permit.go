@@ -51,8 +51,8 @@ func (p *Permit) Obligations(ctx context.Context, call *mcp.Call, t *policy.Targ
 	return nil, p.refused(ctx, call, by, failed.Rule, true, denied)
 }
 
-// Had lists the confirmations and approvals that a call has when it runs.
-type Had struct {
+// Granted lists the confirmations and approvals that a call has when it runs.
+type Granted struct {
 	Confirmed []mcp.Confirmed
 	Approved  []mcp.Approved
 }
@@ -119,7 +119,7 @@ func (p *Permit) Charge(ctx context.Context, call *mcp.Call) error {
 // A call of a session, or a task, is recorded once, in its first round that does not wait. It is
 // recorded again if that round is retried after the loss of its replica. Any other call is recorded
 // in each round.
-func (p *Permit) Allow(ctx context.Context, call *mcp.Call, has Had, pending bool) error {
+func (p *Permit) Allow(ctx context.Context, call *mcp.Call, has Granted, pending bool) error {
 	if _, called := call.Tool(); !called || p.by == nil {
 		return nil
 	}

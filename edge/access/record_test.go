@@ -80,7 +80,7 @@ func TestAllowedCallsNameTheirRule(t *testing.T) {
 		call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1}
 		permit, err := control.InForce().Decide(t.Context(), revision.Stateless(), call, &tool, none)
 		if err == nil {
-			err = permit.Allow(t.Context(), call, Had{}, false)
+			err = permit.Allow(t.Context(), call, Granted{}, false)
 		}
 		_ = o.Records.Close(t.Context())
 		if err != nil || len(kept.records) != 1 {

@@ -26,7 +26,7 @@ func (u *benchMachines) post(e Event) {
 		switch f := &effects[i]; f.Kind {
 		case Decide:
 			u.body = f.Reply.Response
-		case OverHere:
+		case EndRun:
 			u.over = true
 		}
 	}

@@ -177,15 +177,15 @@ const (
 	// was full, Gone if there was no stream, and otherwise the fault with which the store refused
 	// them.
 	Dropped
-	// OverHere ends the run on this replica. How is the reason, and Reply the final reply.
-	OverHere
+	// EndRun ends the run on this replica. How is the reason, and Reply the final reply.
+	EndRun
 
 	// The following are the effects of an exchange.
 
 	// Begin begins the records of its calls.
 	Begin
-	// Tidy begins the records again and ends them, because a failed Begin may have stored some.
-	Tidy
+	// CleanUp begins the records again and ends them, because a failed Begin may have stored some.
+	CleanUp
 	// Open turns the exchange into a stream and follows its log.
 	Open
 	// Respond ends the exchange with the replies.

@@ -149,7 +149,7 @@ func (x *Exchange) respond(buf []Effect) []Effect {
 		buf = append(buf, forward(i, Kept, NoFault, nil))
 	}
 	if x.mayHaveBegun {
-		buf = append(buf, Effect{Kind: Tidy})
+		buf = append(buf, Effect{Kind: CleanUp})
 	}
 	if heard {
 		buf = append(buf, Effect{Kind: Respond})
@@ -238,7 +238,7 @@ func keepUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	buf = append(buf, forward(e.Index, Kept, NoFault, nil))
 	if x.left == 0 && x.mayHaveBegun {
 		x.mayHaveBegun = false
-		buf = append(buf, Effect{Kind: Tidy})
+		buf = append(buf, Effect{Kind: CleanUp})
 	}
 	return buf
 }

@@ -107,7 +107,7 @@ func (c *Call) leave(how How, buf []Effect) []Effect {
 	if how == HowLost {
 		buf = c.cancelByRecord(buf)
 	}
-	return c.overHere(how, buf)
+	return c.endMachine(how, buf)
 }
 
 // cancelByRecord cancels the call by its record, once, if its client has cancelled it.
@@ -137,7 +137,7 @@ func supersede(c *Call, e Event, buf []Effect) []Effect {
 	}
 	switch {
 	case c.j.link != unlinked && c.how != 0:
-		return c.endHere(buf)
+		return c.endRun(buf)
 	case c.j.link != unlinked:
 		return c.leave(HowLost, buf)
 	case e.Why == ByCancel:
@@ -146,11 +146,11 @@ func supersede(c *Call, e Event, buf []Effect) []Effect {
 	return buf
 }
 
-// overHere ends the machine.
-func (c *Call) overHere(how How, buf []Effect) []Effect {
+// endMachine ends the machine.
+func (c *Call) endMachine(how How, buf []Effect) []Effect {
 	c.state, c.how = Over, how
 	c.j.window = nil // Keep has copied the entries.
-	return append(reportDropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
+	return append(reportDropped(c.j.drop(), Gone, buf), Effect{Kind: EndRun, How: how, Reply: c.reply})
 }
 
 func leaveGone(c *Call, e Event, buf []Effect) []Effect {
@@ -167,7 +167,7 @@ func leaveClosed(c *Call, e Event, buf []Effect) []Effect {
 	return c.leave(HowLost, buf)
 }
 
-func over(c *Call, _ Event, buf []Effect) []Effect { return c.overHere(HowEnded, buf) }
+func over(c *Call, _ Event, buf []Effect) []Effect { return c.endMachine(HowEnded, buf) }
 
 func restore(c *Call, _ Event, buf []Effect) []Effect { return c.j.rewound(buf) }
 
@@ -238,22 +238,22 @@ func overWhenDone(c *Call, _ Event, buf []Effect) []Effect {
 	if c.how == 0 || c.j.stale {
 		return c.j.flush(buf)
 	}
-	return c.endHere(buf)
+	return c.endRun(buf)
 }
 
-// endHere ends the run after its last step.
-func (c *Call) endHere(buf []Effect) []Effect {
+// endRun ends the run after its last step.
+func (c *Call) endRun(buf []Effect) []Effect {
 	buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
 	if c.how == HowParked {
 		buf = c.cancelByRecord(buf)
 	}
-	return c.overHere(c.how, buf)
+	return c.endMachine(c.how, buf)
 }
 
 // failedEnd handles the fault of the last step, or of a step before it.
 func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	if c.how != 0 && (e.Fault == Fenced || e.Fault == Gone) {
-		return c.endHere(buf)
+		return c.endRun(buf)
 	}
 	if e.Fault < TooLarge || c.j.unsent() {
 		return failedEntries(c, e, buf)

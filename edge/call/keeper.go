@@ -80,8 +80,8 @@ func (n *kept) size() int {
 	return size
 }
 
-// Of returns the knowledge about a call, if there is any.
-func (k *Keeper) Of(id string, now time.Duration) (Known, bool) {
+// Get returns the knowledge about a call, if there is any.
+func (k *Keeper) Get(id string, now time.Duration) (Known, bool) {
 	k.Forget(now)
 	n := k.calls[id]
 	if n == nil {
@@ -90,8 +90,8 @@ func (k *Keeper) Of(id string, now time.Duration) (Known, bool) {
 	return n.Known, true
 }
 
-// With merges the kept entries of a call with those that its machine restores.
-func (k *Keeper) With(r *medium.Record, entries []medium.Entry) []medium.Entry {
+// Merge merges the kept entries of a call with those that its machine restores.
+func (k *Keeper) Merge(r *medium.Record, entries []medium.Entry) []medium.Entry {
 	if n := k.calls[r.ID]; n != nil {
 		return medium.MergeLog(n.Entries, r, entries, r)
 	}

@@ -112,13 +112,13 @@ const (
 // noteCancelled records that the client has cancelled the call.
 func (c *Call) noteCancelled() { c.cancellation = max(c.cancellation, cancelledHere) }
 
-// Silent ends a call that its client cancelled, without a response.
-var Silent = &Reply{Kind: Final, Cancelled: true}
+// CancelledReply ends a call that its client cancelled, without a response.
+var CancelledReply = &Reply{Kind: Final, Cancelled: true}
 
 // cancelledReply returns the reply of a call that its client cancelled.
 func (c *Call) cancelledReply() *Reply {
 	if c.o.Cancelled == nil {
-		return Silent
+		return CancelledReply
 	}
 	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
 }

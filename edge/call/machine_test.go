@@ -70,8 +70,8 @@ func newCall() *Call { return &Call{o: &config, id: record(), round: record()} }
 
 var effectNames = map[EffectKind]string{
 	Run: "run", Stop: "stop", Want: "want", Decide: "decide", Commit: "commit", Restore: "restore", Draw: "draw",
-	SetTimer: "timer", Free: "free", Keep: "keep", CancelByRecord: "cancel", Dropped: "dropped", OverHere: "over",
-	Begin: "begin", Tidy: "tidy", Open: "open", Respond: "respond", Accept: "accept", Forward: "forward",
+	SetTimer: "timer", Free: "free", Keep: "keep", CancelByRecord: "cancel", Dropped: "dropped", EndRun: "over",
+	Begin: "begin", CleanUp: "tidy", Open: "open", Respond: "respond", Accept: "accept", Forward: "forward",
 	Read: "read", Send: "send", EndStream: "end",
 }
 
@@ -87,7 +87,7 @@ func inWords(effects []Effect) string {
 			name += fmt.Sprintf(" %d+%d", e.Record.N, len(e.Entries))
 		case Decide:
 			name += fmt.Sprintf(" %q", e.Reply.Response)
-		case OverHere:
+		case EndRun:
 			name += fmt.Sprint(" ", e.How)
 		case Forward:
 			name += fmt.Sprint(" ", e.Event)

@@ -106,7 +106,7 @@ func (r *round) runHooks(p hook.Point, ask func(*hook.Hook) (hook.Decision, erro
 	if !slices.ContainsFunc(made, func(d hook.Decision) bool { return d.Outcome != hook.Passed && !d.Would }) {
 		return nil
 	}
-	return r.allowed.Hooked(r.hooks.ctx, before, made, refused)
+	return r.allowed.RecordHooks(r.hooks.ctx, before, made, refused)
 }
 
 // refusedBy returns the error of a round that a hook refuses.

@@ -27,7 +27,7 @@ func (r *round) admit(ctx context.Context) error {
 	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
 	}
-	return r.allowed.Allow(ctx, r.call, access.Had{}, false)
+	return r.allowed.Allow(ctx, r.call, access.Granted{}, false)
 }
 
 // askPolicyServer asks the policy server about what rules and scopes allow.
@@ -73,7 +73,7 @@ func (r *round) recordAllowed(ctx context.Context) error {
 
 // allow records that the call is allowed, with its confirmations and approvals.
 func (r *round) allow(ctx context.Context) error {
-	var had access.Had
+	var had access.Granted
 	for _, a := range r.holds.Approved {
 		had.Approved = append(had.Approved, mcp.Approved{Name: a.Name, By: a.By})
 	}

@@ -260,7 +260,7 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 		return r.nameBackend(e)
 	}
 	if e.Challenge != nil && r.decider() != nil {
-		r.decider().Lacking(r.rules, r.call, e)
+		r.decider().CompleteChallenge(r.rules, r.call, e)
 	}
 	e = translate.ForMethod(e, r.call.Method, r.call.Params.Target)
 	if e.Kind == mcp.KindResourceNotFound && r.conceals() {

@@ -21,8 +21,8 @@ const (
 	Failed
 	// Busy means that no RPC was made, because Options.Concurrency others had no response yet.
 	Busy
-	// Broken means that no RPC was made, because the breaker is open.
-	Broken
+	// BreakerOpen means that no RPC was made, because the breaker is open.
+	BreakerOpen
 )
 
 // String returns the name of the outcome in metrics and the audit.

@@ -148,7 +148,7 @@ func (h *Hook) consult(ctx context.Context, on Point, question func(context.Cont
 		d.Reason = clip(err.Error())
 	}
 	took := time.Since(began)
-	if d.Outcome == Busy || d.Outcome == Broken {
+	if d.Outcome == Busy || d.Outcome == BreakerOpen {
 		took = -1
 	}
 	h.observe(ctx, &d, took)
@@ -173,7 +173,7 @@ func (h *Hook) limited(ctx context.Context, on Point, question func(context.Cont
 	defer func() { <-h.slots }()
 	ended, err := h.breaker.Allow()
 	if err != nil {
-		return Broken, "", fmt.Errorf("it did not respond to %d consecutive RPCs: it gets no other for %s", maxFailures, h.o.Pause)
+		return BreakerOpen, "", fmt.Errorf("it did not respond to %d consecutive RPCs: it gets no other for %s", maxFailures, h.o.Pause)
 	}
 	end := errAbandoned // the outcome if question panics
 	defer func() { ended(end) }()

@@ -71,7 +71,7 @@ func TestAnsweredIsNotBroken(t *testing.T) {
 			for _, f := range []hookserver.Request{answer, answer, answer, answer, answer, answer, hookserver.Pass} {
 				s.By(f)
 				d, err := h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{}, most, func(*hookv1.RequestReplacement) error { return errors.New("no") })
-				if err != nil || d.Outcome == hook.Broken {
+				if err != nil || d.Outcome == hook.BreakerOpen {
 					t.Fatalf("%s: %+v, %v", what, d, err)
 				}
 			}
@@ -167,7 +167,7 @@ func open(t *testing.T, s *hookserver.Server) *hook.Hook {
 	t.Helper()
 	h := newHook(t, s, func(o *hook.Options) { o.Pause = time.Millisecond })
 	s.By(broken)
-	await.Until(t, "an open breaker", func() bool { return ask(t, h).Outcome == hook.Broken || h.IsOpen() })
+	await.Until(t, "an open breaker", func() bool { return ask(t, h).Outcome == hook.BreakerOpen || h.IsOpen() })
 	return h
 }
 

@@ -47,11 +47,11 @@ type InputRequired struct {
 var ErrUndecided = errors.New("the server that decides on the request did not decide")
 
 // ErrMisfit means that the client's answers do not match a question after all repetitions of it.
-var ErrMisfit = errors.New("the client gives no answer that fits the question")
+var ErrMisfit = errors.New("the answers of the client do not match the question")
 
-// Beyond returns the error that ends a call which asks in too many rounds, or nil. asked is the
+// CheckRounds returns the error that ends a call which asks in too many rounds, or nil. asked is the
 // number of earlier rounds that asked, most the bound.
-func (in *InputRequired) Beyond(asked, most int) error {
+func (in *InputRequired) CheckRounds(asked, most int) error {
 	if asked < most {
 		return nil
 	}

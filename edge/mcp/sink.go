@@ -7,7 +7,7 @@ import (
 
 // Sink takes the events of a running call. Dispatch calls it from one goroutine at a time, with
 // progress that rises within the round and with logs at or above the call's level. The era ensures
-// that progress rises over the rounds of a request: see Rising.
+// that progress rises over the rounds of a request: see ProgressTracker.
 type Sink interface {
 	// Emit passes the event on. An error means that there is no receiver any more: the client has
 	// disconnected in the stateless era, or another replica has taken over the call. dispatch then

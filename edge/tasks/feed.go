@@ -45,7 +45,7 @@ type watched struct {
 	sent []byte
 	over bool
 	// progress is the progress that was sent; it only increases.
-	progress mcp.Rising
+	progress mcp.ProgressTracker
 }
 
 // Changes implements era.Dispatcher. It does not honour tasks of other principals, or those whose
@@ -225,7 +225,7 @@ func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []
 	if first && v.status == Working && v.message == "" {
 		return out
 	}
-	if progress, err := strconv.ParseFloat(string(v.progress), 64); v.token != nil && err == nil && !v.over() && one.progress.Rises(progress) {
+	if progress, err := strconv.ParseFloat(string(v.progress), 64); v.token != nil && err == nil && !v.over() && one.progress.Advance(progress) {
 		out = append(out, mcp.Change{Kind: mcp.TaskProgress, Task: string(appendProgress(nil, v))})
 	}
 	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.version), v)), Over: v.over()})

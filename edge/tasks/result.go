@@ -32,11 +32,11 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 			return mcp.Reply{}, err
 		}
 	}
-	t.work.Rest() // The task continues without it.
+	t.work.Idle() // The task continues without it.
 	v, err = t.await(ctx, c.Memory, c.Params.Target, &c.Principal, func(v *view) bool {
 		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
 	})
-	t.work.Unrest()
+	t.work.Active()
 	if ctx.Err() != nil && err != nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task continues")
 	}

@@ -25,7 +25,7 @@ func (x *runner) asks(round *medium.Record, reply mcp.Reply) *call.Reply {
 	case !x.isTask(): // the era asks the client, because there is no task yet
 		return x.endPlain(reply, nil)
 	}
-	if err := x.Beyond(in); err != nil {
+	if err := x.CheckRounds(in); err != nil {
 		return x.endRound(mcp.Reply{}, err)
 	}
 	asks := make([]state.Ask, len(in.Requests))

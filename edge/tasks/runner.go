@@ -85,8 +85,8 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	x.Hold()
 	defer x.Release()
 	if x.Repeatable || round.Resumable { // A drain need not wait for the run.
-		x.t.work.Rest()
-		defer x.t.work.Unrest()
+		x.t.work.Idle()
+		defer x.t.work.Active()
 	}
 	x.t.running.Add(1)
 	defer x.t.running.Add(-1)

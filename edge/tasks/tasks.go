@@ -57,7 +57,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	t.recent.most = t.o.Recent
 	t.calls = runtime.New(open, runtime.Options{
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
-		Resume: t.resume, Begin: t.begin, Rests: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
+		Resume: t.resume, Begin: t.begin, IdleBetweenRounds: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
 		Log: t.o.Logger, Store: "tasks", Random: t.o.Random, About: logAttrs, Name: func() string { return stream },
 	})

@@ -217,7 +217,7 @@ func (r *Replica) knowsLaterLocked(rec *medium.Record) bool {
 			return true
 		}
 	}
-	k, ok := r.keeper.Of(rec.ID, r.now())
+	k, ok := r.keeper.Get(rec.ID, r.now())
 	return ok && later(k.Record)
 }
 

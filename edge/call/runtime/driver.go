@@ -82,7 +82,7 @@ func (c *Driver) do(f *call.Effect) {
 	case call.Restore:
 		rec := f.Record
 		r.mu.Lock()
-		entries := r.keeper.With(rec, f.Entries)
+		entries := r.keeper.Merge(rec, f.Entries)
 		r.mu.Unlock()
 		r.work.Spawn(func() { c.restore(rec, entries) })
 	case call.Draw:
@@ -98,7 +98,7 @@ func (c *Driver) do(f *call.Effect) {
 		r.work.Spawn(func() { r.cancel(medium.Which{Session: session, Call: id}, nil) })
 	case call.Dropped:
 		r.count.dropped(f.Fault).Add(int64(f.Count))
-	case call.OverHere:
+	case call.EndRun:
 		c.over(f.How, f.Reply)
 	}
 }

@@ -268,11 +268,11 @@ func (f *follower) mayReturn() bool {
 	if f.lostSince.IsZero() {
 		f.lostSince = now
 	}
-	return now.Sub(f.lostSince) < missingStreamWait && (f.found || f.r.WasAway())
+	return now.Sub(f.lostSince) < missingStreamWait && (f.found || f.r.StoreWasUnavailable())
 }
 
-// WasAway reports whether the store was recently unavailable, so that missing data may be restored.
-func (r *Replica) WasAway() bool {
+// StoreWasUnavailable reports whether the store was recently unavailable, so that missing data may be restored.
+func (r *Replica) StoreWasUnavailable() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.now()-r.back < missingStreamWait

@@ -92,7 +92,7 @@ func (g *Group) do(f *call.Effect) {
 	case call.Want, call.Forward: // The machines have passed them on.
 	case call.Begin:
 		g.begin()
-	case call.Tidy:
+	case call.CleanUp:
 		if g.r.o.Begin == nil { // Otherwise the Runner erases them.
 			g.r.work.Spawn(g.cleanUp)
 		}

@@ -9,7 +9,7 @@ import (
 // InFlight counts running work. Unlike a sync.WaitGroup it may be entered while a goroutine waits.
 // The zero InFlight is open. It is safe for concurrent use.
 type InFlight struct {
-	// n counts all work in its lower half, and resting work in its upper half.
+	// n counts all work in its lower half, and idle work in its upper half.
 	n      atomic.Int64
 	closed atomic.Bool
 	waited atomic.Bool
@@ -42,16 +42,16 @@ func (g *InFlight) Spawn(fn func()) {
 // Leave subtracts one.
 func (g *InFlight) Leave() { g.changed(g.n.Add(-1)) }
 
-// idleUnit is one resting work in n.
+// idleUnit is one idle work in n.
 const idleUnit = 1 << 32
 
-// Rest excludes work that has entered from WaitBusy until Unrest is called.
-func (g *InFlight) Rest() { g.changed(g.n.Add(idleUnit)) }
+// Idle excludes work that has entered from WaitBusy until Active is called.
+func (g *InFlight) Idle() { g.changed(g.n.Add(idleUnit)) }
 
-// Unrest undoes Rest. The work may have left before.
-func (g *InFlight) Unrest() { g.changed(g.n.Add(-idleUnit)) }
+// Active undoes Idle. The work may have left before.
+func (g *InFlight) Active() { g.changed(g.n.Add(-idleUnit)) }
 
-// busy reports whether there is work that does not rest.
+// busy reports whether there is work that is not idle.
 func busy(n int64) bool { return n&(idleUnit-1) != n/idleUnit }
 
 func anyWork(n int64) bool { return n != 0 }
@@ -72,7 +72,7 @@ func (g *InFlight) changed(n int64) {
 // Wait returns nil when all work has left, or the error of ctx.
 func (g *InFlight) Wait(ctx context.Context) error { return g.waitWhile(ctx, anyWork) }
 
-// WaitBusy returns nil when all work that does not rest has left, or the error of ctx.
+// WaitBusy returns nil when all work that is not idle has left, or the error of ctx.
 func (g *InFlight) WaitBusy(ctx context.Context) error { return g.waitWhile(ctx, busy) }
 
 func (g *InFlight) waitWhile(ctx context.Context, holds func(int64) bool) error {

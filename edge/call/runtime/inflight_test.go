@@ -78,7 +78,7 @@ func TestLeaveWhileResting(t *testing.T) {
 	if !g.Enter() {
 		t.Fatal("it is closed")
 	}
-	g.Rest()
+	g.Idle()
 	done := make(chan error, 1)
 	go func() { done <- g.Wait(context.Background()) }()
 	await.Until(t, "a waiter", func() bool {
@@ -87,7 +87,7 @@ func TestLeaveWhileResting(t *testing.T) {
 		return g.idle != nil
 	})
 	g.Leave()
-	g.Unrest()
+	g.Active()
 	if err := await.Receive(t, "the end of the wait", done); err != nil {
 		t.Error(err)
 	}

@@ -29,9 +29,9 @@ type Options struct {
 	// stored the record nevertheless: the Runner erases it when it is done. nil commits the write,
 	// and the Replica ends such records.
 	Begin func(ctx context.Context, c Runner, w *medium.Write) error
-	// Rests is true if a call with a record does not keep InFlight.WaitBusy waiting between its
+	// IdleBetweenRounds is true if a call with a record does not keep InFlight.WaitBusy waiting between its
 	// rounds, because another replica continues it. Its Runner decides that for its rounds.
-	Rests bool
+	IdleBetweenRounds bool
 	// Number returns a copy of a reply whose questions have new ids. It must not be nil if calls
 	// ask.
 	Number func(asks *call.Reply) *call.Reply

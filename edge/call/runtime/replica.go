@@ -221,8 +221,8 @@ func (r *Replica) registerLocked(c *Driver) (old *Driver) {
 	}
 	r.calls[id] = c
 	r.work.n.Add(1) // the call counts as work, even while it waits for a timer without a goroutine
-	if r.o.Rests {
-		r.work.Rest()
+	if r.o.IdleBetweenRounds {
+		r.work.Idle()
 	}
 	r.streams[c.g.stream]++
 	return old
@@ -234,8 +234,8 @@ func (r *Replica) forget(c *Driver) {
 	if r.streams[c.g.stream]--; r.streams[c.g.stream] == 0 {
 		delete(r.streams, c.g.stream)
 	}
-	if r.o.Rests {
-		r.work.Unrest()
+	if r.o.IdleBetweenRounds {
+		r.work.Active()
 	}
 	r.work.Leave()
 }

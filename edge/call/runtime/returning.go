@@ -70,7 +70,7 @@ func (r *Replica) restoreAll() {
 func (r *Replica) restoreCall(id string) {
 	r.mu.Lock()
 	c := r.calls[id]
-	k, ok := r.keeper.Of(id, r.now())
+	k, ok := r.keeper.Get(id, r.now())
 	r.mu.Unlock()
 	if c != nil {
 		c.post(call.Event{Kind: call.Returning})

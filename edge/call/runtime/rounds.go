@@ -184,10 +184,10 @@ func (x *Rounds) Recover(ctx context.Context, m mcp.Method, err *error) {
 	}
 }
 
-// Beyond returns the error that ends a call which asks in more rounds than Options.MaxRounds, or
+// CheckRounds returns the error that ends a call which asks in more rounds than Options.MaxRounds, or
 // nil.
-func (x *Rounds) Beyond(in *mcp.InputRequired) error {
-	err := in.Beyond(x.Asked, x.r.o.MaxRounds)
+func (x *Rounds) CheckRounds(in *mcp.InputRequired) error {
+	err := in.CheckRounds(x.Asked, x.r.o.MaxRounds)
 	if err != nil {
 		x.r.o.Telemetry.Hit(telemetry.BoundRounds)
 	}

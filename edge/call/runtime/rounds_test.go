@@ -94,7 +94,7 @@ func TestRounds(t *testing.T) {
 	if asked, _, own, _ := OpenState(asks.State); asks.Kind != call.Asks || asked != 3 || string(own) != "own" {
 		t.Errorf("a round that asks gives %+v", asks)
 	}
-	if err := x.Beyond(&mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "k"}}}); mcp.AsError(err).Kind != mcp.KindQuota {
+	if err := x.CheckRounds(&mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "k"}}}); mcp.AsError(err).Kind != mcp.KindQuota {
 		t.Errorf("asking in round 3 of 2 gives %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSessio
 		if _, err := e.store.Load(sctx, s.id, true); err != nil {
 			return e.storeError(s, err)
 		}
-		if !e.calls.WasAway() { // Otherwise the stream may be restored.
+		if !e.calls.StoreWasUnavailable() { // Otherwise the stream may be restored.
 			return unknownStream(in.LastEventID)
 		}
 	case err != nil:

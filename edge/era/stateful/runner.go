@@ -96,7 +96,7 @@ func (c *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	case len(reply.Input.Requests) == 0:
 		return c.Repeat(reply.Input)
 	}
-	if err := c.Beyond(reply.Input); err != nil {
+	if err := c.CheckRounds(reply.Input); err != nil {
 		return c.fail(err)
 	}
 	c.withdrawal = reply.Input.AwaitWithdrawal

@@ -237,8 +237,8 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 // have small frames, which stay on the stack of every idle stream: the runtime shrinks a stack only
 // if little of it is used.
 func (w *standalone) serve() {
-	w.e.work.Rest() // A drain closes these streams last.
-	defer w.e.work.Unrest()
+	w.e.work.Idle() // A drain closes these streams last.
+	defer w.e.work.Active()
 	for w.forward() && w.standBy() {
 	}
 }

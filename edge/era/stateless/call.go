@@ -122,7 +122,7 @@ type response struct {
 	legacy bool
 	// progress is the progress sent to the client, including previous rounds. Only dispatch's
 	// goroutine uses it.
-	progress mcp.Rising
+	progress mcp.ProgressTracker
 	// backend is that of the last round; empty if there was none. Only dispatch's goroutine uses
 	// it.
 	backend string
@@ -155,7 +155,7 @@ func (a *response) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // cancelled: nothing may be written afterwards
 	}
-	if ev.Method == mcp.NotifyProgress && !a.progress.Rises(ev.Progress) {
+	if ev.Method == mcp.NotifyProgress && !a.progress.Advance(ev.Progress) {
 		return nil
 	}
 	a.telemetry.Event(ctx, &ev)

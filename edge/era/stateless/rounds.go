@@ -95,7 +95,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	state.State = in.State
 	state.Methods = make(map[string]mcp.Method, len(in.Requests))
 	if len(in.Requests) > 0 {
-		if err := in.Beyond(state.Asked, e.opts.MaxRounds); err != nil {
+		if err := in.CheckRounds(state.Asked, e.opts.MaxRounds); err != nil {
 			e.opts.Telemetry.Hit(telemetry.BoundRounds)
 			return nil, err
 		}

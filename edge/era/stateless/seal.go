@@ -31,7 +31,7 @@ type sealed struct {
 	// Added are the arguments, as an object, that the client did not send.
 	Added json.RawMessage `json:"x,omitempty"`
 	// Progress is the progress sent to the client so far.
-	Progress mcp.Rising `json:"p,omitzero"`
+	Progress mcp.ProgressTracker `json:"p,omitzero"`
 	// Origin is the span of the first round, as a traceparent, and the other that of the previous
 	// round; empty if not traced.
 	Origin string `json:"o,omitempty"`
