@@ -122,7 +122,7 @@ func (x *Decider) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	}
 	if tries {
 		for _, trial := range x.policy.Trials(&call.Principal, t, args, &d) {
-			x.c.o.Telemetry.Would(ctx, trial)
+			x.c.o.Telemetry.RecordTrial(ctx, trial)
 		}
 	}
 	if d.Err != nil {

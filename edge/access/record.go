@@ -38,7 +38,7 @@ func (c *Control) record(ctx context.Context, call *mcp.Call, backend string, mo
 		Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
-		r.Who.Session, r.Trace, r.Would = a.Session, a.Trace, a.Would()
+		r.Who.Session, r.Trace, r.Would = a.Session, a.Trace, a.Trials()
 	}
 	arguments := audit.CallArguments{Effective: call.Params.Arguments}
 	if call.Params.Added() != nil && arguments.Effective != nil {

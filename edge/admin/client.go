@@ -142,7 +142,7 @@ func requestOf(ctx context.Context) mcp.HTTP {
 // traced passes an HTTP request, and its trace context, to the calls that are made for it.
 func traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := context.WithValue(r.Context(), requestKey{}, web.Seen(r))
+		ctx := context.WithValue(r.Context(), requestKey{}, web.PolicyRequest(r))
 		for _, name := range traceHeaders {
 			if v := r.Header.Get(name); v != "" {
 				ctx = context.WithValue(ctx, traceKey(name), v)

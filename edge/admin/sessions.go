@@ -26,9 +26,9 @@ const (
 // session. It must be safe for concurrent use.
 type Directory interface {
 	// Load reads one session, as medium.Sessions says; use is false.
-	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
+	Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error)
 	// List returns a page of sessions, as medium.Replicas says.
-	List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error)
+	List(ctx context.Context, cursor string, max int) (page []*state.SessionInfo, next string, err error)
 }
 
 // sessions implements SessionService.
@@ -93,7 +93,7 @@ func (s *sessions) end(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSe
 	return nil, err
 }
 
-func (s *sessions) load(ctx context.Context, id string) (*state.Sighting, error) {
+func (s *sessions) load(ctx context.Context, id string) (*state.SessionInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
 	one, err := s.directory.Load(ctx, id, false)
@@ -104,7 +104,7 @@ func (s *sessions) load(ctx context.Context, id string) (*state.Sighting, error)
 }
 
 // summary returns a session without its potentially long fields.
-func summary(s *state.Sighting) *pb.Session {
+func summary(s *state.SessionInfo) *pb.Session {
 	out := &pb.Session{
 		Id: s.ID, LogId: telemetry.SessionPrint(s.ID), Revision: s.Version, ClientInfo: object(s.ClientInfo),
 		LogLevel: s.LogLevel.String(), Initialized: s.Initialized,

@@ -304,7 +304,7 @@ func (a *App) close(grace context.Context) error {
 func (a *App) refuseUntilOpen(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.opened.Load() {
-			web.Starting(w)
+			web.RefuseWhileStarting(w)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -327,7 +327,7 @@ func (a *App) retire(next http.Handler) http.Handler {
 func endpointFirst(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p := r.URL.Path; p == endpointPath || p == endpointPath+"/" {
-			if page != nil && r.Method != http.MethodPost && welcome.Wanted(r) {
+			if page != nil && r.Method != http.MethodPost && welcome.IsPageRequest(r) {
 				page.ServeHTTP(w, r)
 				return
 			}

@@ -173,7 +173,7 @@ func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
 	by.Session = a.Session
 	return audit.Record{
 		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Attempt: a.Attempt, Set: a.Set, Method: string(a.Method), Target: a.Target, Shown: a.Shown, Via: a.Via, Backend: a.Backend, Trace: a.Trace,
-		Address: addressText(a.From), Would: a.Would(),
+		Address: addressText(a.From), Would: a.Trials(),
 	}
 }
 

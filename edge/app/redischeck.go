@@ -79,7 +79,7 @@ func reportRedis(url string, known bool, err error, out io.Writer) error {
 // isPermanent reports whether waiting does not resolve an error of Redis.
 func isPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
-	return redis.Lasting(err) || errors.As(err, &certificate)
+	return redis.IsPermanent(err) || errors.As(err, &certificate)
 }
 
 // errTLSMismatch means that the server uses TLS and the URL does not, or the reverse.

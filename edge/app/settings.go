@@ -327,7 +327,7 @@ func (a *App) RollBack(ctx context.Context) error {
 	case now.before == nil:
 		return errors.New("no other settings were in force in this process: change the file")
 	}
-	before, err := now.before.Again()
+	before, err := now.before.Renew()
 	if err != nil {
 		return err
 	}

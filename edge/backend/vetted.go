@@ -14,10 +14,10 @@ func ValidSkill(x *pb.Skill) error {
 	return err
 }
 
-// Children returns the valid entries of one page of a directory, by the same rules as the entries
+// ValidChildren returns the valid entries of one page of a directory, by the same rules as the entries
 // of a list of resources, and a report of each kind of problem. It fails if the page has more than
 // MaxEntries.
-func Children(entries []*pb.Resource) (valid []*pb.Resource, problems []string, err error) {
+func ValidChildren(entries []*pb.Resource) (valid []*pb.Resource, problems []string, err error) {
 	if len(entries) > MaxEntries {
 		return nil, nil, &boundError{fmt.Sprintf("ListResourceDirectory gives %d entries in one page: give at most %d", len(entries), MaxEntries)}
 	}

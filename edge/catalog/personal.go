@@ -13,7 +13,7 @@ import (
 // personal reports whether a backend's name or URI is remembered only because some callers saw it
 // in their private lists.
 func (c *Catalog) personal(owner *backend.Backend, kind policy.Kind, name string) bool {
-	listed, own := c.opts.Names.Apart(owner.Name())
+	listed, own := c.opts.Names.SharedAndOwn(owner.Name())
 	if own == nil {
 		return false
 	}

@@ -52,16 +52,16 @@ const (
 type filtered struct {
 	once sync.Once
 	// all is for callers from whom nothing is hidden.
-	all   *visibleLists
-	Seen  *lru.Cache[string, *visibleLists] // by entitlement
-	Lists *lru.Cache[string, *list]         // by kind and the set of entries
+	all     *visibleLists
+	Visible *lru.Cache[string, *visibleLists] // by entitlement
+	Lists   *lru.Cache[string, *list]         // by kind and the set of entries
 }
 
 // filters returns the cache of the view.
 func (v *View) filters() *filtered {
 	f := &v.Filtered
 	f.once.Do(func() {
-		f.Seen, _ = lru.New[string, *visibleLists](maxEntitlements)
+		f.Visible, _ = lru.New[string, *visibleLists](maxEntitlements)
 		f.Lists, _ = lru.New[string, *list](maxFilteredLists)
 		f.all = v.visible(f, nil, nil)
 	})
@@ -78,11 +78,11 @@ func (v *View) visibleTo(who *mcp.Principal) *visibleLists {
 	if listed == nil {
 		return f.all
 	}
-	if s, ok := f.Seen.Get(entitlement); ok {
+	if s, ok := f.Visible.Get(entitlement); ok {
 		return s
 	}
 	s := v.visible(f, &entitlement, listed)
-	f.Seen.Add(entitlement, s)
+	f.Visible.Add(entitlement, s)
 	return s
 }
 

@@ -124,7 +124,7 @@ func TestLockOfGenerations(t *testing.T) {
 			t.Errorf("%q: %v, want %q", settings, err, want)
 		}
 	}
-	if back, err := first.Again(); err != nil || back.Overlay.Lock() != first.Overlay.Lock() {
+	if back, err := first.Renew(); err != nil || back.Overlay.Lock() != first.Overlay.Lock() {
 		t.Errorf("rolled back: %v", err)
 	}
 }

@@ -334,8 +334,8 @@ func (c *Config) owned() (out []string) {
 	return out
 }
 
-// Again returns an equal generation whose policy has no counts, and whose Masker is not in use.
-func (g *Generation) Again() (*Generation, error) {
+// Renew returns an equal generation whose policy has no counts, and whose Masker is not in use.
+func (g *Generation) Renew() (*Generation, error) {
 	next := *g
 	var err error
 	if next.Policy, err = g.Config.CompilePolicy(); err != nil {

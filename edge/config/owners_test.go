@@ -133,7 +133,7 @@ func TestGrantsChange(t *testing.T) {
 	if _, err := r.Read(raw, r.Included(raw), g); err == nil || !strings.Contains(err.Error(), "there is no include any more") {
 		t.Errorf("without include: %v", err)
 	}
-	again, err := first.Again()
+	again, err := first.Renew()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestPolicyOutlivesItsOwners(t *testing.T) {
 	for _, without := range []string{backends + "include: []\n", strings.Replace(granting, "may: [policy]", "may: [catalog]", 1)} {
 		d.write("edge.yaml", without)
 		g := d.read(r, first)
-		again, err := g.Again()
+		again, err := g.Renew()
 		if err != nil {
 			t.Fatal(err)
 		}

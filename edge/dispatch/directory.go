@@ -59,7 +59,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 // children returns the valid children of a directory, as the entries of a list are validated, and
 // logs the others.
 func (r *round) children(out *pb.ListResourceDirectoryResponse) ([]*pb.Resource, error) {
-	valid, problems, err := backend.Children(out.GetResources())
+	valid, problems, err := backend.ValidChildren(out.GetResources())
 	if err != nil {
 		return nil, r.contractError("%v", err)
 	}

@@ -96,7 +96,7 @@ func (r *round) runHooks(p hook.Point, ask func(*hook.Hook) (hook.Decision, erro
 			return err
 		}
 		if effect := d.Trial(); effect != "" {
-			r.d.opts.Telemetry.Would(r.hooks.ctx, mcp.Trial{Effect: effect, By: "hook", Rule: d.Name})
+			r.d.opts.Telemetry.RecordTrial(r.hooks.ctx, mcp.Trial{Effect: effect, By: "hook", Rule: d.Name})
 		}
 		if made = append(made, d); d.Refuses() {
 			refused = r.refusedBy(&d)

@@ -297,7 +297,7 @@ func TestEntitlementsShareLists(t *testing.T) {
 		}
 	}
 	v := d.catalog.Shared()
-	if n, m := v.Filtered.Seen.Len(), v.Filtered.Lists.Len(); n != 10 || m != 10 {
+	if n, m := v.Filtered.Visible.Len(), v.Filtered.Lists.Len(); n != 10 || m != 10 {
 		t.Errorf("10,000 callers with 10 sets of rights keep %d views of %d lists", n, m)
 	}
 }

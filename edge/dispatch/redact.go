@@ -67,6 +67,6 @@ func (r *round) recordUnredacted(ctx context.Context) {
 		return
 	}
 	for _, rule := range r.redaction.unredacted {
-		r.d.opts.Telemetry.Would(ctx, mcp.Trial{Effect: "redact", By: "redaction", Rule: rule})
+		r.d.opts.Telemetry.RecordTrial(ctx, mcp.Trial{Effect: "redact", By: "redaction", Rule: rule})
 	}
 }

@@ -98,7 +98,7 @@ func (r *round) resolve(ctx context.Context) error {
 	}
 	if refused == nil {
 		for _, trial := range trials {
-			r.d.opts.Telemetry.Would(ctx, trial)
+			r.d.opts.Telemetry.RecordTrial(ctx, trial)
 		}
 	}
 	return refused

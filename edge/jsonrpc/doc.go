@@ -6,7 +6,7 @@
 // byte for byte; [Members], [Member] and [Unquote] read it.
 //
 // No input causes a panic or unbounded recursion. Nothing uses reflection. All functions may be
-// called concurrently. They do not keep their input; only [MendSurrogates] changes it.
+// called concurrently. They do not keep their input; only [ReplaceLoneSurrogates] changes it.
 package jsonrpc
 
 // MaxDepth bounds the nesting of arrays and objects, counted from the outermost value of the text

@@ -141,14 +141,14 @@ func TestElements(t *testing.T) {
 	}
 }
 
-func TestMendSurrogates(t *testing.T) {
+func TestReplaceLoneSurrogates(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":"\ud800"}`: `{"a":"\ufffd"}`, `["\uDC00x\uD83d\ude00"]`: `["\ufffdx\uD83d\ude00"]`, `"\ud800\ud83d\ude00"`: `"\ufffd\ud83d\ude00"`,
 		`"\\ud800"`: `"\\ud800"`, `"\\\ud800\""`: `"\\\ufffd\""`, `"\ud800\n\u0041"`: `"\ufffd\n\u0041"`, `{"\udfff":1}`: `{"\ufffd":1}`,
 		`"\ufffd"`: `"\ufffd"`, `1.5`: `1.5`, ``: ``, `"\`: `"\`, `"\u12`: `"\u12`,
 	} {
 		got := []byte(in)
-		if MendSurrogates(got); string(got) != want {
+		if ReplaceLoneSurrogates(got); string(got) != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}

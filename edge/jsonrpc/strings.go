@@ -138,16 +138,16 @@ func escapedRune(b []byte) (rune, int) {
 	return utf8.RuneError, 6
 }
 
-// MendSurrogates replaces each escape of half a surrogate pair in valid JSON by \ufffd, in place:
+// ReplaceLoneSurrogates replaces each escape of half a surrogate pair in valid JSON by \ufffd, in place:
 // the length stays the same. Strict readers, such as protobuf's, reject the whole text otherwise.
-func MendSurrogates(raw []byte) {
+func ReplaceLoneSurrogates(raw []byte) {
 	for i := indexLoneSurrogate(raw, 0); i >= 0; i = indexLoneSurrogate(raw, i+6) {
 		copy(raw[i:], `\ufffd`)
 	}
 }
 
-// HasHalfPair reports whether MendSurrogates would change raw.
-func HasHalfPair(raw []byte) bool { return indexLoneSurrogate(raw, 0) >= 0 }
+// HasLoneSurrogate reports whether ReplaceLoneSurrogates would change raw.
+func HasLoneSurrogate(raw []byte) bool { return indexLoneSurrogate(raw, 0) >= 0 }
 
 // indexLoneSurrogate returns the index, from i on, of the first escape of half a surrogate pair in valid
 // JSON, or -1.

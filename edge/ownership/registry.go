@@ -138,9 +138,9 @@ func (r *Registry) keptOf(name string, e *entry) *Names {
 	return e.kept
 }
 
-// Apart returns the stored names of a backend in two parts: those that every caller sees, and those
+// SharedAndOwn returns the stored names of a backend in two parts: those that every caller sees, and those
 // that only some callers see. Both are nil if there are none.
-func (r *Registry) Apart(name string) (listed, own *Names) {
+func (r *Registry) SharedAndOwn(name string) (listed, own *Names) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.entries[name]; e != nil {

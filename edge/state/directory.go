@@ -2,8 +2,8 @@ package state
 
 import "time"
 
-// Sighting is a session as it was read, with what the medium knows in addition to its record.
-type Sighting struct {
+// SessionInfo is a session as it was read, with what the medium knows in addition to its record.
+type SessionInfo struct {
 	*Session
 	// OpenCalls is the number of calls that are not done, including those that wait for an answer.
 	OpenCalls int

@@ -27,7 +27,7 @@ func (x *runner) ended(r *call.Reply) {
 		a.Principal = *by
 	}
 	x.t.cancellers.forget(x.session.ID)
-	a.TriedIn(x.Context)
+	a.AddTrials(x.Context)
 	a.Backend = cmp.Or(x.Bound(), x.Served)
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }

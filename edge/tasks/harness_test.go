@@ -146,7 +146,7 @@ func (c *cut) Create(ctx context.Context, s *state.Session) error {
 	return c.Store.Create(ctx, s)
 }
 
-func (c *cut) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+func (c *cut) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 	return err
 }
 
-func (c *cut) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+func (c *cut) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	if err := c.err(); err != nil || c.claimless.Load() {
 		return nil, state.ErrUnavailable
 	}
@@ -178,7 +178,7 @@ func (c *cut) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) 
 	return o, err
 }
 
-func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.Which, error) {
+func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.ClaimTarget, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}

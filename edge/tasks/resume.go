@@ -19,7 +19,7 @@ import (
 func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, error) {
 	r, s := o.Record, o.Session
 	t.recent.note(s.ID)
-	ctx := telemetry.Trying(mcp.WithToken(context.Background(), why.Token))
+	ctx := telemetry.CollectTrials(mcp.WithToken(context.Background(), why.Token))
 	x := &runner{t: t, session: s}
 	x.Rules, x.Context, x.Repeatable = rulesOf(s.Version), ctx, r.Repeatable
 	x.advance(stageMade)

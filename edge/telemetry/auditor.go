@@ -47,7 +47,7 @@ type Audited struct {
 	Trace trace.SpanContext
 
 	mu sync.Mutex
-	// would are trials, see Telemetry.Would, without repetitions.
+	// would are trials, see Telemetry.RecordTrial, without repetitions.
 	would []mcp.Trial
 }
 

@@ -17,9 +17,9 @@ type trials struct {
 	of map[mcp.Trial]int64
 }
 
-// Would records what a setting in audit mode would have done with the request that is served with ctx: it counts the trial and adds it to
+// RecordTrial records what a setting in audit mode would have done with the request that is served with ctx: it counts the trial and adds it to
 // the request's records in the audit, to each of them once. A record that was written before does not have it.
-func (t *Telemetry) Would(ctx context.Context, trial mcp.Trial) {
+func (t *Telemetry) RecordTrial(ctx context.Context, trial mcp.Trial) {
 	if t == nil {
 		return
 	}
@@ -57,22 +57,22 @@ func (a *Audited) add(trial mcp.Trial) {
 	}
 }
 
-// Trying returns a context whose trials TriedIn adds to another request.
-func Trying(ctx context.Context) context.Context {
+// CollectTrials returns a context whose trials AddTrials adds to another request.
+func CollectTrials(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditedKey{}, &Audited{})
 }
 
-// TriedIn adds the trials of the request that is served with ctx, or of a context of Trying.
-func (a *Audited) TriedIn(ctx context.Context) {
+// AddTrials adds the trials of the request that is served with ctx, or of a context of CollectTrials.
+func (a *Audited) AddTrials(ctx context.Context) {
 	if from := AuditedRequest(ctx); from != nil {
-		for _, trial := range from.Would() {
+		for _, trial := range from.Trials() {
 			a.add(trial)
 		}
 	}
 }
 
-// Would returns what settings in audit mode would have done with the request so far. The caller owns the result.
-func (a *Audited) Would() []mcp.Trial {
+// Trials returns what settings in audit mode would have done with the request so far. The caller owns the result.
+func (a *Audited) Trials() []mcp.Trial {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.would)

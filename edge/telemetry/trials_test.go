@@ -19,7 +19,7 @@ type outcomes struct {
 }
 
 func (o *outcomes) Ended(a *Audited, _ string, _ int, _ time.Duration) {
-	o.would = append(o.would, a.Would())
+	o.would = append(o.would, a.Trials())
 }
 
 // A trial is counted each time, and is in the outcome of its request once, and in that of the task that the request has created.
@@ -28,21 +28,21 @@ func TestTrials(t *testing.T) {
 	tel.Audit(kept)
 	one, two := mcp.Trial{Effect: "deny", By: "policy", Rule: "r"}, mcp.Trial{Effect: "confirm", By: "confirmation", Rule: "c"}
 	ctx, op := tel.Begin(t.Context(), &Request{ID: callID, Method: mcp.MethodToolsCall})
-	tel.Would(ctx, one)
-	tel.Would(ctx, one)
+	tel.RecordTrial(ctx, one)
+	tel.RecordTrial(ctx, one)
 	op.End(&Outcome{})
-	tel.Would(context.WithoutCancel(ctx), two)
+	tel.RecordTrial(context.WithoutCancel(ctx), two)
 	ended := &Audited{Task: "x"}
-	ended.TriedIn(ctx)
+	ended.AddTrials(ctx)
 	tel.TaskEnded(ended, &Outcome{}, time.Second)
 	if diff := cmp.Diff([][]mcp.Trial{{one}, {one, two}}, kept.would); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	resumed := Trying(t.Context())
-	tel.Would(resumed, two)
+	resumed := CollectTrials(t.Context())
+	tel.RecordTrial(resumed, two)
 	again := &Audited{}
-	if again.TriedIn(resumed); len(again.Would()) != 1 {
-		t.Errorf("a task of another replica has %v", again.Would())
+	if again.AddTrials(resumed); len(again.Trials()) != 1 {
+		t.Errorf("a task of another replica has %v", again.Trials())
 	}
 	counted := map[string]float64{}
 	tel.trials.observe(func(n float64, attrs ...attribute.KeyValue) {
@@ -57,12 +57,12 @@ func TestTrials(t *testing.T) {
 func TestSeriesOfTrialsAreBounded(t *testing.T) {
 	tel := newTelemetry(t, Options{})
 	for i := range 2 * maxTrials {
-		tel.Would(t.Context(), mcp.Trial{Rule: fmt.Sprint(i)})
+		tel.RecordTrial(t.Context(), mcp.Trial{Rule: fmt.Sprint(i)})
 	}
 	n := 0
 	tel.trials.observe(func(float64, ...attribute.KeyValue) { n++ })
 	if n != maxTrials {
 		t.Errorf("%d series, want %d", n, maxTrials)
 	}
-	(*Telemetry)(nil).Would(t.Context(), mcp.Trial{})
+	(*Telemetry)(nil).RecordTrial(t.Context(), mcp.Trial{})
 }

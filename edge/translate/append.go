@@ -103,7 +103,7 @@ func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	if !jsonrpc.Valid(value) {
 		return dst, contractError(field, "no valid JSON, or nested deeper than %d levels; send one JSON value in UTF-8", jsonrpc.MaxDepth)
 	}
-	jsonrpc.MendSurrogates(value)
+	jsonrpc.ReplaceLoneSurrogates(value)
 	if jsonrpc.HasRawNewline(value) {
 		// This works in place: Compact never writes beyond what it has read.
 		dst = jsonrpc.Compact(dst[:start], value)

@@ -109,9 +109,9 @@ func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
 	req := &b.request
 	switch arguments := call.Params.Arguments; jsonrpc.TypeOf(arguments) {
 	case jsonrpc.Object:
-		if jsonrpc.HasHalfPair(arguments) {
+		if jsonrpc.HasLoneSurrogate(arguments) {
 			arguments = bytes.Clone(arguments)
-			jsonrpc.MendSurrogates(arguments)
+			jsonrpc.ReplaceLoneSurrogates(arguments)
 		}
 		req.ArgumentsJson = string(arguments)
 	default:

@@ -55,9 +55,9 @@ func New(o Options) *Handler {
 	return &Handler{o: o, guard: web.NewGuard(nil, o.Web)}
 }
 
-// Wanted reports whether a request is a browser's request for a page, rather than a client's
+// IsPageRequest reports whether a request is a browser's request for a page, rather than a client's
 // request for a stream: it accepts text/html, not text/event-stream, and names no session.
-func Wanted(r *http.Request) bool {
+func IsPageRequest(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Mcp-Session-Id") != "" || r.Header.Get("Last-Event-Id") != "" {
 		return false
 	}
@@ -90,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := h.content(r)
 	var body bytes.Buffer
 	kind := web.TypeJSON
-	if Wanted(r) {
+	if IsPageRequest(r) {
 		kind = "text/html; charset=utf-8"
 		a.render(&body)
 	} else if err := json.NewEncoder(&body).Encode(a); err != nil {

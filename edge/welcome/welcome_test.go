@@ -97,7 +97,7 @@ func TestWanted(t *testing.T) {
 		for k, v := range c.header {
 			r.Header.Set(k, v)
 		}
-		if got := Wanted(r); got != c.want {
+		if got := IsPageRequest(r); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

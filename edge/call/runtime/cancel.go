@@ -22,10 +22,10 @@ const (
 // may cancel. Cancel returns after a query of the store; if the store is unavailable, it retries in
 // the background.
 func (r *Replica) Cancel(session, requestID string, by *mcp.Principal) {
-	r.cancel(medium.Which{Session: session, RequestID: requestID}, by)
+	r.cancel(medium.ClaimTarget{Session: session, RequestID: requestID}, by)
 }
 
-func (r *Replica) cancel(w medium.Which, by *mcp.Principal) {
+func (r *Replica) cancel(w medium.ClaimTarget, by *mcp.Principal) {
 	w.Cancel = true
 	if by != nil {
 		who := by.Identity()
@@ -48,7 +48,7 @@ func (r *Replica) cancel(w medium.Which, by *mcp.Principal) {
 
 // notifyCancelled notifies the other replicas of a cancellation, because one of them may run the
 // call.
-func (r *Replica) notifyCancelled(w medium.Which, by *mcp.Principal) {
+func (r *Replica) notifyCancelled(w medium.ClaimTarget, by *mcp.Principal) {
 	if w.RequestID == "" {
 		return
 	}
@@ -80,7 +80,7 @@ func Canceller(r *medium.Record) *mcp.Principal {
 // cancelLater cancels a call again after fault f. After Gone it queries once more, because the call
 // may have got a record and parked since its replica was notified. It retries while the store is
 // unavailable, which may also have prevented the notification of the other replicas.
-func (r *Replica) cancelLater(w medium.Which, by *mcp.Principal, f call.Fault) {
+func (r *Replica) cancelLater(w medium.ClaimTarget, by *mcp.Principal, f call.Fault) {
 	for range retryTries {
 		pause := cancelAgain
 		if f == call.Unavailable {

@@ -59,7 +59,7 @@ func TestCancelReachesAMachineThatHasLostTheCall(t *testing.T) {
 		})
 		sleep(500 * time.Millisecond)
 		found := a.Driver("safe")
-		b.takeOver(medium.Which{Session: session, Call: "safe"}, call.ByLoss)
+		b.takeOver(medium.ClaimTarget{Session: session, Call: "safe"}, call.ByLoss)
 		sleep(2 * time.Second)
 		h.wantOver("safe", call.HowLost)
 		found.Cancel()

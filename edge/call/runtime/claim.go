@@ -55,7 +55,7 @@ func (r *Replica) sweep(ctx context.Context) {
 }
 
 // beatOnce renews the heartbeat and returns at most most calls without an owner.
-func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
+func (r *Replica) beatOnce(ctx context.Context, most int) []medium.ClaimTarget {
 	orphans, err := r.store.Beat(ctx, most, false)
 	switch {
 	case err == nil:
@@ -75,7 +75,7 @@ func (r *Replica) beatOnce(ctx context.Context, most int) []medium.Which {
 
 // takeOverLost takes over a lost call in a goroutine, unless the replica is draining. At most
 // Options.Takeovers run at a time.
-func (r *Replica) takeOverLost(o medium.Which) {
+func (r *Replica) takeOverLost(o medium.ClaimTarget) {
 	if r.IsDraining() || !r.work.Enter() {
 		return
 	}
@@ -110,7 +110,7 @@ func (r *Replica) takeOverLost(o medium.Which) {
 }
 
 // takeOver claims a call and continues it. Losing the race to another owner is not an error.
-func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
+func (r *Replica) takeOver(w medium.ClaimTarget, why call.Why) call.Fault {
 	w.Random = r.o.Random()
 	began := time.Now()
 	for try := 1; ; try++ {

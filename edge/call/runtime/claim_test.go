@@ -71,15 +71,15 @@ type slowClaims struct {
 	beats, claims, at, most atomic.Int32
 }
 
-func (s *slowClaims) Beat(_ context.Context, most int, _ bool) (out []medium.Which, _ error) {
+func (s *slowClaims) Beat(_ context.Context, most int, _ bool) (out []medium.ClaimTarget, _ error) {
 	s.beats.Add(1)
 	for i := range most {
-		out = append(out, medium.Which{Session: session, Call: fmt.Sprint("lost", i)})
+		out = append(out, medium.ClaimTarget{Session: session, Call: fmt.Sprint("lost", i)})
 	}
 	return out, nil
 }
 
-func (s *slowClaims) Claim(ctx context.Context, _ medium.Which) (*medium.Owned, error) {
+func (s *slowClaims) Claim(ctx context.Context, _ medium.ClaimTarget) (*medium.Owned, error) {
 	s.claims.Add(1)
 	s.most.Store(max(s.most.Load(), s.at.Add(1)))
 	defer s.at.Add(-1)
@@ -119,7 +119,7 @@ type slowSweeps struct {
 	beats, at, most atomic.Int32
 }
 
-func (s *slowSweeps) Beat(ctx context.Context, most int, _ bool) ([]medium.Which, error) {
+func (s *slowSweeps) Beat(ctx context.Context, most int, _ bool) ([]medium.ClaimTarget, error) {
 	s.beats.Add(1)
 	s.most.Store(max(s.most.Load(), s.at.Add(1)))
 	defer s.at.Add(-1)
@@ -158,7 +158,7 @@ type lateSweeps struct {
 	sweeping, cut atomic.Int32
 }
 
-func (s *lateSweeps) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (s *lateSweeps) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	if most > 0 {
 		s.sweeping.Add(1)
 		defer s.sweeping.Add(-1)
@@ -214,7 +214,7 @@ type refusing struct {
 	err *atomic.Pointer[error]
 }
 
-func (s refusing) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (s refusing) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	if err := s.err.Load(); err != nil {
 		return nil, *err
 	}

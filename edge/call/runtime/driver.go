@@ -95,7 +95,7 @@ func (c *Driver) do(f *call.Effect) {
 		r.keep(f.Record, f.Entries)
 	case call.CancelByRecord:
 		session, id := c.machine().Names()
-		r.work.Spawn(func() { r.cancel(medium.Which{Session: session, Call: id}, nil) })
+		r.work.Spawn(func() { r.cancel(medium.ClaimTarget{Session: session, Call: id}, nil) })
 	case call.Dropped:
 		r.count.dropped(f.Fault).Add(int64(f.Count))
 	case call.EndRun:

@@ -147,7 +147,7 @@ func (g *Group) cleanUp() {
 		switch f := call.FaultOf(err); {
 		case f == call.IDTaken: // The records began, and one has another owner since.
 			for _, rec := range recs {
-				g.r.takeOver(medium.Which{Session: rec.Session, Call: rec.ID, Epoch: rec.Epoch, Cancel: true}, call.ByCancel)
+				g.r.takeOver(medium.ClaimTarget{Session: rec.Session, Call: rec.ID, Epoch: rec.Epoch, Cancel: true}, call.ByCancel)
 			}
 			return
 		case f != call.Unavailable, !g.r.sleep(time.Second):

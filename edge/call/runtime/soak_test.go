@@ -102,7 +102,7 @@ func (f *flaky) Answer(ctx context.Context, s, ask string, a state.Answer, rando
 	return got.out, got.o, err
 }
 
-func (f *flaky) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+func (f *flaky) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	var said reply[*medium.Owned]
 	err := f.op(ctx, func(ctx context.Context) error {
 		o, err := f.Store.Claim(ctx, w)

@@ -51,7 +51,7 @@ func (f *faults) err() error {
 	return nil
 }
 
-func (f *faults) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (f *faults) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	f.mu.Lock()
 	mute := f.mute
 	f.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *faults) Create(ctx context.Context, s *state.Session) error {
 	return f.Store.Create(ctx, s)
 }
 
-func (f *faults) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+func (f *faults) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer, rand
 	return status, o, err
 }
 
-func (f *faults) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+func (f *faults) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	o, err := f.Store.Claim(ctx, w)
 	if err == nil && f.unheard() {
 		return nil, state.ErrUnavailable

@@ -173,7 +173,7 @@ func object(members []member) []byte {
 
 func valueOf(raw []byte) (*structpb.Value, error) {
 	raw = bytes.Clone(raw) // raw belongs to the request
-	jsonrpc.MendSurrogates(raw)
+	jsonrpc.ReplaceLoneSurrogates(raw)
 	v := new(structpb.Value)
 	return v, protojson.Unmarshal(raw, v)
 }

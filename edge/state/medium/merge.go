@@ -12,8 +12,8 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Stands: the medium already has the step, or a later one of the same epoch.
-	Stands Verdict = iota
+	// AlreadyStored: the medium already has the step, or a later one of the same epoch.
+	AlreadyStored Verdict = iota
 	// Restored: the medium had lost the call's last writes, and has them again.
 	Restored
 	// Superseded: the call has another owner, or has ended; that stands.
@@ -31,7 +31,7 @@ func (r *Record) Merge(o *Record, known bool) Verdict {
 		return Restored
 	case r.Phase == state.PhaseDone:
 		if o.Epoch == r.Epoch {
-			return Stands
+			return AlreadyStored
 		}
 		return Superseded
 	case o.Phase == state.PhaseDone:
@@ -48,7 +48,7 @@ func (r *Record) Merge(o *Record, known bool) Verdict {
 
 // mergeStep merges another step of the same epoch.
 func (r *Record) mergeStep(o *Record) Verdict {
-	verdict, other := Stands, r.Asked
+	verdict, other := AlreadyStored, r.Asked
 	if o.N > r.N {
 		verdict = Restored
 		*r = *o
@@ -95,11 +95,11 @@ func fit(log []Entry, e Entry) []Entry {
 	return slices.Insert(log, i, e)
 }
 
-// Lost returns the entries that the log of a batch lacks, after the record of their call was
+// MissingEntries returns the entries that the log of a batch lacks, after the record of their call was
 // merged. has is the last entry of the call that the log has, as its writer placed it; from is the
 // replica's record, now the merged one. Such a log is not merged, because its entries have places
 // that their writers do not know.
-func Lost(has Position, now, from *Record, entries []Entry) (out []Entry) {
+func MissingEntries(has Position, now, from *Record, entries []Entry) (out []Entry) {
 	for _, e := range entries {
 		if now.Epoch == from.Epoch && (e.Epoch > has.Epoch || e.Epoch == has.Epoch && e.Seq > has.Seq) {
 			out = append(out, e)

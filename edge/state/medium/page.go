@@ -38,7 +38,7 @@ func PageOf(log []Entry, last Position, calls []*Record, after Position) Page {
 	}
 	p.Entries = log[from:]
 	if p.Ahead = from == len(log) && after.Ahead(last); p.Ahead {
-		p.Entries = Again(log, calls, after)
+		p.Entries = EntriesToResend(log, calls, after)
 	}
 	return p
 }
@@ -73,10 +73,10 @@ func (p Position) Ahead(last Position) bool {
 	return p.Epoch.Counter() > last.Epoch.Counter() || p.Epoch == last.Epoch && p.Seq > last.Seq
 }
 
-// Again returns the entries of a log that must be sent again to a reader ahead of it. A call of a
+// EntriesToResend returns the entries of a log that must be sent again to a reader ahead of it. A call of a
 // batch that has lost nothing continues to write, at places that the reader has seen with other
 // entries. The reader gets those entries that it must not miss.
-func Again(log []Entry, calls []*Record, after Position) (out []Entry) {
+func EntriesToResend(log []Entry, calls []*Record, after Position) (out []Entry) {
 	batch := slices.ContainsFunc(calls, func(r *Record) bool { return r.Batch > 0 })
 	for _, e := range log {
 		asks := func(r *Record) bool { return r.waitsFor(e.Data) }

@@ -50,7 +50,7 @@ type Record struct {
 	// Cancelled means that it was claimed because the client has cancelled it. Its owner ends it
 	// without a response.
 	Cancelled bool
-	// CancelledBy is who did, as Which.CancelledBy of that claim. Empty means unknown.
+	// CancelledBy is who did, as ClaimTarget.CancelledBy of that claim. Empty means unknown.
 	CancelledBy string
 }
 
@@ -126,7 +126,7 @@ func (r *Record) Missing() (n int) {
 }
 
 // Claim gives the call to a new owner. lapsed means that the last owner was lost without leaving.
-// cancel means that the client has cancelled the call, and by is Which.CancelledBy; the first one
+// cancel means that the client has cancelled the call, and by is ClaimTarget.CancelledBy; the first one
 // is kept.
 func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 	r.Cancelled = r.Cancelled || cancel

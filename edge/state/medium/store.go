@@ -25,7 +25,7 @@ type Sessions interface {
 	// holder, as does every operation that returns a copy or makes this replica the owner of a
 	// call; OpenCalls and Expires are then zero. Without use it changes nothing, and Requests is
 	// nil. ErrNotFound.
-	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
+	Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error)
 	// Update applies a patch and returns the record after it. ErrNotFound. ErrLimit: a subscription
 	// is one too many or does not fit.
 	Update(ctx context.Context, id string, p state.Patch) (*state.Session, error)
@@ -84,7 +84,7 @@ type Calls interface {
 	// The error is ErrFenced if another replica was first (the epoch is not w.Epoch), if the call is
 	// done, or if w has an epoch and the call waits before its deadline. It is ErrNotFound if there
 	// is no such call.
-	Claim(ctx context.Context, w Which) (*Owned, error)
+	Claim(ctx context.Context, w ClaimTarget) (*Owned, error)
 	// Restore restores what this replica knows of a call: its record after the last step that it
 	// had acknowledged, and entries in their order. The medium merges them (Record.Merge,
 	// MergeLog); the log of a batch is not merged, but entries that it lacks are appended. With
@@ -102,9 +102,9 @@ type Owned struct {
 	Session *state.Session
 }
 
-// Which names a call to claim: by its id and an epoch (a takeover), or by its id or the client's
+// ClaimTarget names a call to claim: by its id and an epoch (a takeover), or by its id or the client's
 // request id at any epoch.
-type Which struct {
+type ClaimTarget struct {
 	Session string
 	// Call and Epoch, where 0 means any epoch; or RequestID, as JSON text.
 	Call      string
@@ -161,7 +161,7 @@ type Replicas interface {
 	// has a whole lease from its return on. leaving ends the incarnation: its leases end at once,
 	// without a lapse; from then on Beat returns ErrFenced. A Beat does not wait for another one
 	// that looks for orphans; it then returns none.
-	Beat(ctx context.Context, max int, leaving bool) ([]Which, error)
+	Beat(ctx context.Context, max int, leaving bool) ([]ClaimTarget, error)
 	// Notify sends an event to every other holder of the session. It returns when all have handled
 	// it, or after 250 ms. A lost event costs time, never correctness.
 	Notify(ctx context.Context, b state.SessionEvent) error
@@ -170,7 +170,7 @@ type Replicas interface {
 	// ends it. It does not use the sessions. A page may be short or empty without being the last,
 	// because its cost is bounded. A session that exists throughout, unused, is listed once; one
 	// that is created, used or ended meanwhile may be missing or listed again. state.ErrCursor.
-	List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error)
+	List(ctx context.Context, cursor string, max int) (page []*state.SessionInfo, next string, err error)
 	// Of returns the ids of a principal's sessions, each once and in no particular order; at most
 	// as many as it may have. It does not use the sessions, and some may have ended recently.
 	Of(ctx context.Context, owner mcp.Principal) (ids []string, err error)

@@ -24,7 +24,7 @@ func (s *session) owned(c *storedCall) *medium.Owned {
 }
 
 // Claim implements medium.Calls.
-func (r *Store) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+func (r *Store) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	s, now, err := r.enter(ctx, w.Session)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 	}
 	if next.Batch == 0 {
 		r.m.restoreEntries(s, l, medium.MergeLog(l.entries, rec, entries, &next))
-	} else if lost := medium.Lost(c.logged, &next, rec, entries); verdict == medium.Restored || len(lost) > 0 {
+	} else if lost := medium.MissingEntries(c.logged, &next, rec, entries); verdict == medium.Restored || len(lost) > 0 {
 		l.epoch = max(l.epoch, next.Epoch).Next(rand.Uint32()) // #nosec G404 -- it distinguishes histories and is no secret
 		r.m.append(s, c, lost)
 	}

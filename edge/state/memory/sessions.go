@@ -58,20 +58,20 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 }
 
 // Load implements medium.Sessions.
-func (r *Store) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+func (r *Store) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
 	s, err := r.find(ctx, id, use)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	if use {
-		return &state.Sighting{Session: s.record, Requests: s.requested()}, nil
+		return &state.SessionInfo{Session: s.record, Requests: s.requested()}, nil
 	}
 	expires := s.used.Add(r.m.limits.SessionTTL)
 	if s.record.Keep.After(expires) {
 		expires = s.record.Keep
 	}
-	return &state.Sighting{Session: s.record, OpenCalls: len(s.running), Expires: expires}, nil
+	return &state.SessionInfo{Session: s.record, OpenCalls: len(s.running), Expires: expires}, nil
 }
 
 // find finds and locks a session, with or without using it. The caller unlocks it.

@@ -59,7 +59,7 @@ func (r *Store) lost(now time.Time) bool {
 }
 
 // Beat implements medium.Replicas.
-func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	now, err := r.ready(ctx)
 	switch {
 	case err != nil:
@@ -74,13 +74,13 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Whic
 	if most <= 0 {
 		return nil, nil
 	}
-	var out []medium.Which
+	var out []medium.ClaimTarget
 	r.m.running.each(func(s *session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for c := range s.running {
 			if c.orphaned(now) {
-				out = append(out, medium.Which{
+				out = append(out, medium.ClaimTarget{
 					Session: s.id, Call: c.ID, Epoch: c.Epoch, Lapsed: c.held && c.owner.lost(now) && !c.owner.left.Load(),
 				})
 			}
@@ -92,7 +92,7 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Whic
 
 // List implements medium.Replicas. The cursor is the last id; any text is valid, because the ids
 // are ordered.
-func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error) {
+func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state.SessionInfo, next string, err error) {
 	if _, err := r.ready(ctx); err != nil || max <= 0 {
 		return nil, cursor, err
 	}

@@ -169,8 +169,8 @@ func TestFit(t *testing.T) {
 			if err != nil || known != (c.lacks == "") {
 				t.Errorf("%s: %v, and the eviction policy is known: %t", c.rules, err, known)
 			}
-		case !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), c.lacks) || !strings.Contains(err.Error(), "Redis does not allow this user") || !redis.Lasting(err):
-			t.Errorf("%s: %v does not have %s, or passes: %t", c.rules, err, c.lacks, !redis.Lasting(err))
+		case !errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), c.lacks) || !strings.Contains(err.Error(), "Redis does not allow this user") || !redis.IsPermanent(err):
+			t.Errorf("%s: %v does not have %s, or passes: %t", c.rules, err, c.lacks, !redis.IsPermanent(err))
 		}
 	}
 	if _, err := fit(loggedIn(t, srv), redis.Options{Acknowledge: 1}); err != nil {

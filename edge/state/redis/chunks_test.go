@@ -143,7 +143,7 @@ func TestChunksAreNotNoticed(t *testing.T) {
 			// The highest progress is kept, whatever became of its entry.
 			for i, s := range stores {
 				var err error
-				writers[i], err = statetest.Claim(t.Context(), s, writers[i].Which())
+				writers[i], err = statetest.Claim(t.Context(), s, writers[i].ClaimTarget())
 				must(t, err)
 			}
 			if a, b := writers[0].Record, writers[1].Record; a.Progress != b.Progress || a.HasProgress != b.HasProgress {

@@ -138,7 +138,7 @@ func TestRoundTrips(t *testing.T) {
 			return err
 		})
 		measure("mark as dispatched", 1, func() error { return w.Step(ctx, &medium.Write{Next: medium.NextDispatched}) })
-		measure("Claim", 1, func() (err error) { w, err = statetest.Claim(ctx, r, w.Which()); return err })
+		measure("Claim", 1, func() (err error) { w, err = statetest.Claim(ctx, r, w.ClaimTarget()); return err })
 		measure("Restore of what stands", 1, func() error { _, err := w.Restore(ctx); return err })
 		measure("Finish", 1, func() error { return w.Finish(ctx, []byte(`{}`)) })
 		measure("Begin another", 2, begins("st2", "c2"))

@@ -22,7 +22,7 @@ const (
 )
 
 // peek reads a session without using it.
-func (r *Replica) peek(ctx context.Context, id string) (*state.Sighting, error) {
+func (r *Replica) peek(ctx context.Context, id string) (*state.SessionInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (r *Replica) peek(ctx context.Context, id string) (*state.Sighting, error) 
 
 // List implements medium.Replicas. It walks the sessions counted for each principal, which it finds
 // by SCAN. If a server is replaced or the slots of a Cluster move meanwhile, some may be missing.
-func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Sighting, string, error) {
+func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.SessionInfo, string, error) {
 	if err := ctx.Err(); err != nil || max <= 0 {
 		return nil, cursor, err
 	}
@@ -67,12 +67,12 @@ func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Si
 	return page, at.String(), err
 }
 
-func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighting, error) {
+func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.SessionInfo, error) {
 	seen, err := r.readSessions(ctx, tags)
 	if err != nil {
 		return nil, err
 	}
-	var out []*state.Sighting
+	var out []*state.SessionInfo
 	for i, s := range seen {
 		if s == nil {
 			continue // It has ended; its place is counted for a while.
@@ -126,12 +126,12 @@ type storedSession struct {
 	left   time.Duration
 }
 
-func (r *Replica) sighting(s *storedSession) (*state.Sighting, error) {
+func (r *Replica) sighting(s *storedSession) (*state.SessionInfo, error) {
 	rec, err := r.readSession(s.id, s.record)
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
+	return &state.SessionInfo{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
 }
 
 // readSessions reads sessions by their tags in one round trip; nil for one that does not exist.

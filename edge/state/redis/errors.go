@@ -67,9 +67,9 @@ func explainReply(err error) string {
 	return why
 }
 
-// Lasting reports whether an error has a reply of Redis that does not change while its caller
+// IsPermanent reports whether an error has a reply of Redis that does not change while its caller
 // waits: Redis needs other settings, or its user other rights.
-func Lasting(err error) bool {
+func IsPermanent(err error) bool {
 	_, lasts := explain(err)
 	return lasts
 }

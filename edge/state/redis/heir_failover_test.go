@@ -35,7 +35,7 @@ func anHeirAfterAFailover(t *testing.T, heirIsLost bool) {
 		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
 	})
 	link.refuse(true)
-	which := w.call.Which()
+	which := w.call.ClaimTarget()
 	// inherit takes the call over and ends it behind some entries.
 	inherit := func(random uint32, texts string) *statetest.Writer {
 		which.Random = random

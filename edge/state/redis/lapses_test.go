@@ -99,7 +99,7 @@ func TestSilenceWhileRedisIsAwayIsNoLoss(t *testing.T) {
 	await.Until(t, "b's heartbeat fails", func() bool { return beat(t, w.b) != nil })
 	await.Until(t, "a's heartbeat has expired", func() bool { return !w.beats("a") })
 	w.toB.refuse(false)
-	var orphans []medium.Which
+	var orphans []medium.ClaimTarget
 	await.Until(t, "b reaches Redis again", func() (ok bool) {
 		var err error
 		orphans, err = w.b.Beat(t.Context(), 1000, false)

@@ -49,7 +49,7 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 			}
 			waits.Asked = append(waits.Asked, medium.Question{Ask: state.Ask{Message: message}})
 		}
-		page.Entries = medium.Again(entries, []*medium.Record{waits}, after)
+		page.Entries = medium.EntriesToResend(entries, []*medium.Record{waits}, after)
 		return page, nil
 	}
 	if after != (medium.Position{}) { // The first chunk may begin before the position.

@@ -33,7 +33,7 @@ func startLossy(t *testing.T, retries int) *lossy {
 	calls, stop := use(t, l.r, "warm")
 	stop()
 	l.answer("warm", "q", "")
-	_, err := statetest.Claim(ctx, l.r, calls[1].Which())
+	_, err := statetest.Claim(ctx, l.r, calls[1].ClaimTarget())
 	must(t, err)
 	back := calls[1].Record
 	back.ID, back.Stream = "new", "new"
@@ -99,7 +99,7 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 	if x.Record.Epoch.Counter() != 2 || x.Record.Missing() != 0 {
 		t.Errorf("claimed %+v, want the second epoch with both answers", x.Record)
 	}
-	which := x.Which()
+	which := x.ClaimTarget()
 	l.losing("claim", func() (err error) {
 		x, err = statetest.Claim(ctx, r, which)
 		return err
@@ -116,7 +116,7 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 	back.Session, back.Stream, back.ID = "s2", "st", "c"
 	l.losing("restore", func() error {
 		v, err := r.Restore(ctx, &back, x.Entries, false)
-		if err == nil && v != medium.Restored && v != medium.Stands {
+		if err == nil && v != medium.Restored && v != medium.AlreadyStored {
 			err = fmt.Errorf("verdict %d", v)
 		}
 		return err
@@ -167,7 +167,7 @@ func TestLostRepliesSentAgainByTheCaller(t *testing.T) {
 	if out != state.AnswerCompleted || first.Record.Epoch.Counter() != 2 || first.Record.Epoch.Random() != 7 {
 		t.Fatalf("outcome %d, call %+v, want completed at the second epoch", out, first)
 	}
-	which := calls[1].Which()
+	which := calls[1].ClaimTarget()
 	l.losing("claim", fails(func() error { _, err := r.Claim(ctx, which); return err }))
 	second, err := statetest.Claim(ctx, r, which)
 	must(t, err)

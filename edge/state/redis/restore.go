@@ -50,7 +50,7 @@ func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []med
 		return 0, err
 	}
 	if rep.code == "stands" {
-		return medium.Stands, nil
+		return medium.AlreadyStored, nil
 	}
 	k, err := r.readKnown(rec, rep)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Replica) readKnown(rec *medium.Record, rep reply) (*known, error) {
 func (r *Replica) restoredLog(k *known, rec *medium.Record, entries []medium.Entry, next *medium.Record, v medium.Verdict) (string, []medium.Entry) {
 	if next.Batch > 0 {
 		has := medium.Position{Epoch: medium.Epoch(count(k.fields["he"])), Seq: count(k.fields["hs"])}
-		if lost := medium.Lost(has, next, rec, entries); len(lost) > 0 || v == medium.Restored {
+		if lost := medium.MissingEntries(has, next, rec, entries); len(lost) > 0 || v == medium.Restored {
 			return "append", lost
 		}
 		return "leave", nil

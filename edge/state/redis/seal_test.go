@@ -124,7 +124,10 @@ func TestReplicaWithoutTheKeys(t *testing.T) {
 		_, _, err := without.Answer(ctx, "sealed", "2", state.Answer{Result: []byte("{}"), Token: "t"}, 1)
 		return err
 	}())
-	lacks("Claim", func() error { _, err := without.Claim(ctx, medium.Which{Session: "sealed", Call: "c"}); return err }())
+	lacks("Claim", func() error {
+		_, err := without.Claim(ctx, medium.ClaimTarget{Session: "sealed", Call: "c"})
+		return err
+	}())
 	lacks("Read", func() error { _, err := without.Read(ctx, "sealed", "st", medium.Position{}, 0); return err }())
 	lacks("Glance", func() error { _, err := without.Glance(ctx, []string{"sealed"}, "st"); return err }())
 	if after := c.HGetAll(ctx, "mcpedge:{sealed}:c:c").Val(); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -310,7 +313,7 @@ func TestNoOwnerOfHalfACall(t *testing.T) {
 		for how, take := range map[string]func() error{
 			"answer": func() error { _, _, err := without.Answer(ctx, session, "2", last, 2); return err },
 			"claim": func() error {
-				_, err := without.Claim(ctx, medium.Which{Session: session, Call: "c", Cancel: true})
+				_, err := without.Claim(ctx, medium.ClaimTarget{Session: session, Call: "c", Cancel: true})
 				return err
 			},
 		} {
@@ -345,7 +348,7 @@ func TestCutSeals(t *testing.T) {
 		if _, _, err := r.Answer(ctx, "s", "2", state.Answer{Result: []byte("{}"), Token: "t"}, 1); err == nil {
 			t.Errorf("%s: the answer is taken", what)
 		}
-		if _, err := r.Claim(ctx, medium.Which{Session: "s", Call: "c"}); err == nil {
+		if _, err := r.Claim(ctx, medium.ClaimTarget{Session: "s", Call: "c"}); err == nil {
 			t.Errorf("%s: the call is claimed", what)
 		}
 		if _, err := r.Asking(ctx, "s", "2"); err == nil {

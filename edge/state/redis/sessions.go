@@ -62,7 +62,7 @@ func milliseconds(t time.Time) int64 {
 }
 
 // Load implements medium.Sessions.
-func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
 	if !use {
 		return r.peek(ctx, id)
 	}
@@ -70,7 +70,7 @@ func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sightin
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: s, Requests: requests}, nil
+	return &state.SessionInfo{Session: s, Requests: requests}, nil
 }
 
 // load returns a session, and the request ids of its calls that are not done.

@@ -58,7 +58,7 @@ func TestShortIsNoSuccess(t *testing.T) {
 		"Load":   func() error { _, err := r.Load(ctx, "s", true); return err },
 		"Delete": func() error { return r.Delete(ctx, "s") },
 		"Claim": func() error {
-			_, err := r.Claim(ctx, medium.Which{Session: "s", RequestID: `"c"`})
+			_, err := r.Claim(ctx, medium.ClaimTarget{Session: "s", RequestID: `"c"`})
 			return err
 		},
 	} {

@@ -53,7 +53,7 @@ type sweeps struct {
 // call looks for orphans in a bounded part of the index, and the next continues after it; with very
 // many unfinished streams it takes several to see all. A Beat during the sweep of another sends a
 // heartbeat and does nothing else.
-func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Wh
 	return orphans, err
 }
 
-func (r *Replica) beatAndSweep(ctx context.Context, most int) ([]medium.Which, error) {
+func (r *Replica) beatAndSweep(ctx context.Context, most int) ([]medium.ClaimTarget, error) {
 	if err := r.beat(ctx); err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func (r *Replica) unindex(ctx context.Context, session string, streams ...string
 
 // suspect is a call that is not done.
 type suspect struct {
-	which   medium.Which
+	which   medium.ClaimTarget
 	owner   string
 	overdue bool
 }
 
-func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error) {
+func (r *Replica) orphans(ctx context.Context, most int) ([]medium.ClaimTarget, error) {
 	sessions, err := r.unfinished(ctx)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error)
 	if err != nil {
 		return nil, err
 	}
-	var out []medium.Which
+	var out []medium.ClaimTarget
 	for _, s := range suspects {
 		if owner := lost[s.owner]; len(out) < most && (s.overdue || owner.lost) {
 			if s.which.Lapsed = owner.lost && !owner.left; s.which.Lapsed {
@@ -314,7 +314,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 	for ; len(calls) > 3; calls = calls[4:] {
 		c := reply{rest: calls}
 		out = append(out, suspect{
-			which: medium.Which{Session: session, Call: c.text(0), Epoch: medium.Epoch(c.unsigned(1))},
+			which: medium.ClaimTarget{Session: session, Call: c.text(0), Epoch: medium.Epoch(c.unsigned(1))},
 			owner: c.text(2), overdue: c.text(3) == "1",
 		})
 	}

@@ -33,7 +33,7 @@ func TestSweepsPassUnreadableRecords(t *testing.T) {
 	await.Until(t, "the readable calls to be orphans", func() bool {
 		orphans, _ := b.Beat(t.Context(), 10, false)
 		found := func(call string) bool {
-			return slices.ContainsFunc(orphans, func(o medium.Which) bool { return o.Call == call && o.Lapsed })
+			return slices.ContainsFunc(orphans, func(o medium.ClaimTarget) bool { return o.Call == call && o.Lapsed })
 		}
 		return found("c of good") && found("c of other")
 	})

@@ -111,7 +111,7 @@ func answerAgain(w *world) {
 
 func claimAgain(w *world) {
 	x := w.three()
-	twice := func(s *replica, which medium.Which) *medium.Record {
+	twice := func(s *replica, which medium.ClaimTarget) *medium.Record {
 		w.Helper()
 		first, err := s.Claim(w.Context(), which)
 		w.must(err)
@@ -136,12 +136,12 @@ func claimAgain(w *world) {
 	_, err = w.b.Claim(w.Context(), which)
 	w.want(state.ErrFenced, err)
 
-	c = twice(w.b, medium.Which{Session: "s", RequestID: `"c"`, Random: 8})
+	c = twice(w.b, medium.ClaimTarget{Session: "s", RequestID: `"c"`, Random: 8})
 	if c.Epoch.Counter() != 3 || c.Phase != state.PhaseWaiting || len(answered(c)) != 1 {
 		w.Errorf("claimed %+v, want the third epoch of a waiting call with one answer", c)
 	}
 	w.wantAnswer(w.a, "q2", state.AnswerUnknown)
 	w.must(w.b.Finish(w.Context(), w.under(w.b, c).next(), nil))
-	_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", RequestID: `"c"`, Random: 8})
+	_, err = w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", RequestID: `"c"`, Random: 8})
 	w.want(state.ErrFenced, err)
 }

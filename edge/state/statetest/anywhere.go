@@ -61,7 +61,7 @@ var anywhere = []test{
 			w.Fatalf("answered elsewhere: outcome %d, claim %v", out, claim)
 		}
 		w.under(w.b, claim).finish()
-		_, y := w.claim(w.b, medium.Which{Session: "s", RequestID: `"c1"`})
+		_, y := w.claim(w.b, medium.ClaimTarget{Session: "s", RequestID: `"c1"`})
 		w.must(w.b.Finish(w.Context(), y.next(), nil))
 		if _, last := w.all(w.a, "s", "st"); !last.Ended {
 			w.Error("the stream has not ended for its first owner")

@@ -57,7 +57,7 @@ var asking = []test{
 		x := w.three()
 		x.park("q1", "q2")
 		w.wantAnswer(w.a, "q2", state.AnswerTaken)
-		c, y := w.claim(w.b, medium.Which{Session: "s", RequestID: `"c"`})
+		c, y := w.claim(w.b, medium.ClaimTarget{Session: "s", RequestID: `"c"`})
 		if c.Phase != state.PhaseWaiting || len(answered(c)) != 1 || answered(c)[0].ID != "q2" {
 			w.Errorf("claimed %+v, want it waiting with one answer", c)
 		}
@@ -146,7 +146,7 @@ func setOnce(w *world) {
 
 func elicitations(w *world) {
 	x := w.three()
-	open := func(w *world, which medium.Which, want map[string]string) *writer {
+	open := func(w *world, which medium.ClaimTarget, want map[string]string) *writer {
 		w.Helper()
 		c, y := w.claim(w.b, which)
 		if d := cmp.Diff(want, c.Open, equate); d != "" && len(want)+len(c.Open) > 0 {

@@ -41,7 +41,7 @@ var concluded = []test{
 		w.begin(w.a, "s", "open", "c2")
 		w.want(state.ErrExists, conclude(w.b, "open", "c2"))
 		// No replica can claim the call, and it is no orphan.
-		for _, which := range []medium.Which{{Session: "s", Call: "c", Epoch: first}, {Session: "s", RequestID: `"c"`}} {
+		for _, which := range []medium.ClaimTarget{{Session: "s", Call: "c", Epoch: first}, {Session: "s", RequestID: `"c"`}} {
 			if claim, err := w.b.Claim(w.Context(), which); err == nil {
 				w.Errorf("claimed %+v", claim)
 			}
@@ -65,7 +65,7 @@ var concluded = []test{
 		if got, last := w.all(w.b, "s", "st"); len(got) != 2 || last.Ended {
 			w.Fatalf("the log is %q, ended %v", got, last.Ended)
 		}
-		_, err := w.b.Claim(w.Context(), medium.Which{Session: "s", Call: "c1"})
+		_, err := w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", Call: "c1"})
 		w.want(state.ErrFenced, err)
 		w.under(w.a, calls[1]).finish()
 		if got, last := w.all(w.b, "s", "st"); len(got) != 3 || !last.Ended {
@@ -84,7 +84,7 @@ var concluded = []test{
 		w.want(state.ErrTooLarge, w.a.Commit(w.Context(), write))
 		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
-		_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", Call: "c"})
+		_, err = w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", Call: "c"})
 		w.want(state.ErrNotFound, err)
 		write.Asks, write.State = asksOf("q2"), nil
 		w.must(w.a.Commit(w.Context(), write))

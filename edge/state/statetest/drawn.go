@@ -209,7 +209,7 @@ func (w *drawn) random(t *rapid.T) uint32 {
 
 func (w *drawn) claim(t *rapid.T) {
 	of, l := w.replica(t), pick(t, w.leases, "lease")
-	which := medium.Which{
+	which := medium.ClaimTarget{
 		Session: w.session, Random: w.random(t), Lapsed: rapid.Bool().Draw(t, "lapsed"), Cancel: rapid.Bool().Draw(t, "cancel"),
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "by") {
@@ -313,9 +313,9 @@ func (w *drawn) beat(t *rapid.T) {
 	of := w.replica(t)
 	want, wantErr := of.model.Beat(w.ctx, 1000, false)
 	got, gotErr := of.medium.Beat(w.ctx, 1000, false)
-	got = slices.DeleteFunc(got, func(o medium.Which) bool { return o.Session != w.session })
-	for _, list := range [][]medium.Which{want, got} {
-		slices.SortFunc(list, func(a, b medium.Which) int { return cmp.Compare(a.Call, b.Call) })
+	got = slices.DeleteFunc(got, func(o medium.ClaimTarget) bool { return o.Session != w.session })
+	for _, list := range [][]medium.ClaimTarget{want, got} {
+		slices.SortFunc(list, func(a, b medium.ClaimTarget) int { return cmp.Compare(a.Call, b.Call) })
 	}
 	w.same(t, "beat", want, got, wantErr, gotErr)
 }

@@ -35,7 +35,7 @@ type sent struct {
 
 type claimed struct {
 	of    *pair
-	which medium.Which
+	which medium.ClaimTarget
 }
 
 // record draws the record of a call that begins.

@@ -36,7 +36,7 @@ var fenced = []test{
 		w.want(state.ErrFenced, w.a.Append(w.Context(), x.next(), notice("late")))
 		w.want(state.ErrFenced, w.a.Park(w.Context(), x.same(), asksOf("q"), nil))
 		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("late")))
-		for _, which := range []medium.Which{x.which(), {Session: "s", RequestID: `"c"`}} {
+		for _, which := range []medium.ClaimTarget{x.which(), {Session: "s", RequestID: `"c"`}} {
 			_, err := w.b.Claim(w.Context(), which)
 			w.want(state.ErrFenced, err)
 		}

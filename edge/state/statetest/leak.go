@@ -21,7 +21,7 @@ var noStranger = []test{
 		if out != state.AnswerUnknown || claim != nil {
 			w.Errorf("outcome %d, claim %v of a stranger's answer", out, claim)
 		}
-		for _, which := range []medium.Which{
+		for _, which := range []medium.ClaimTarget{
 			{Session: "theirs", Call: "c", Epoch: first}, {Session: "theirs", RequestID: `"c"`}, {Session: "theirs"},
 		} {
 			_, err = w.b.Claim(w.Context(), which)
@@ -43,7 +43,7 @@ var noStranger = []test{
 		_, err := w.a.Begin(w.Context(), "s", "st", []state.Request{one, text})
 		w.must(err)
 		for id, want := range map[string]string{`1`: "c1", `"1"`: "c2"} {
-			if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: id}); c.Request.ID != want {
+			if c, _ := w.claim(w.b, medium.ClaimTarget{Session: "s", RequestID: id}); c.Request.ID != want {
 				w.Errorf("request %s is call %s, want %s", id, c.Request.ID, want)
 			}
 		}
@@ -178,7 +178,7 @@ var noLeak = []test{
 		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 		w.rewound(w.a.Finish(w.Context(), x[1].same(), response("c2")), 0, 0)
-		_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", RequestID: `"c1"`})
+		_, err = w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", RequestID: `"c1"`})
 		w.want(state.ErrNotFound, err)
 		_, err = w.b.Load(w.Context(), "s")
 		w.must(err)
@@ -216,7 +216,7 @@ var noLeak = []test{
 		w.must(err)
 		w.m.Advance(w.T, 2*short)
 		w.begin(w.a, "s", "st1", "c3")
-		if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: younger.RequestID}); c.Request.ID != "c2" {
+		if c, _ := w.claim(w.b, medium.ClaimTarget{Session: "s", RequestID: younger.RequestID}); c.Request.ID != "c2" {
 			w.Errorf("claimed %s, want c2", c.Request.ID)
 		}
 	}},

@@ -24,7 +24,7 @@ var races = []test{
 		which := x.which()
 		for range rounds {
 			var wins atomic.Int32
-			var next atomic.Pointer[medium.Which]
+			var next atomic.Pointer[medium.ClaimTarget]
 			w.race(func(i int, s *replica) {
 				c, err := s.Claim(w.Context(), which)
 				switch {

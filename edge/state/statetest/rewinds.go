@@ -39,7 +39,7 @@ var rewinds = []test{
 		if v := x.restore(true); v != medium.Restored {
 			w.Fatalf("verdict %d, want restored", v)
 		}
-		if v := x.restore(true); v != medium.Stands {
+		if v := x.restore(true); v != medium.AlreadyStored {
 			w.Fatalf("verdict %d at the second time, want that it stands", v)
 		}
 		w.must(w.a.Append(w.Context(), x.same(), notice("3")))
@@ -123,7 +123,7 @@ var rewinds = []test{
 		if o, ok := w.isOrphan(w.b, "c"); ok {
 			w.Fatalf("%+v is an orphan though its owner lives", o)
 		}
-		if v := x.restore(false); v != medium.Stands {
+		if v := x.restore(false); v != medium.AlreadyStored {
 			w.Fatalf("verdict %d, want that it stands", v)
 		}
 		if got := w.orphan(w.b, "c"); got != x.which() {

@@ -62,7 +62,7 @@ func (r *replica) Load(ctx context.Context, id string) (*state.Session, error) {
 	return s.Session, nil
 }
 
-func (r *replica) Look(ctx context.Context, id string) (*state.Sighting, error) {
+func (r *replica) Look(ctx context.Context, id string) (*state.SessionInfo, error) {
 	return r.Store.Load(ctx, id, false)
 }
 
@@ -84,7 +84,7 @@ func (r *replica) Leave(ctx context.Context) error {
 	return err
 }
 
-func (r *replica) Orphans(ctx context.Context, most int) ([]medium.Which, error) {
+func (r *replica) Orphans(ctx context.Context, most int) ([]medium.ClaimTarget, error) {
 	return r.Store.Beat(ctx, most, false)
 }
 
@@ -120,7 +120,7 @@ func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answe
 }
 
 // Claim draws the random bits of the next epoch if there are none.
-func (r *replica) Claim(ctx context.Context, w medium.Which) (*medium.Record, error) {
+func (r *replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Record, error) {
 	if w.Random == 0 {
 		w.Random = rand.Uint32() // #nosec G404 -- a test
 	}
@@ -282,17 +282,17 @@ func (r *writer) restore(runs bool) medium.Verdict {
 }
 
 // which names the call at the writer's epoch.
-func (r *writer) which() medium.Which {
-	return medium.Which{Session: r.rec.Session, Call: r.rec.ID, Epoch: r.rec.Epoch}
+func (r *writer) which() medium.ClaimTarget {
+	return medium.ClaimTarget{Session: r.rec.Session, Call: r.rec.ID, Epoch: r.rec.Epoch}
 }
 
 // request names the call by its client's request id.
-func (r *writer) request() medium.Which {
-	return medium.Which{Session: r.rec.Session, RequestID: `"` + r.rec.ID + `"`}
+func (r *writer) request() medium.ClaimTarget {
+	return medium.ClaimTarget{Session: r.rec.Session, RequestID: `"` + r.rec.ID + `"`}
 }
 
 // claim takes a call over for a replica.
-func (w *world) claim(s *replica, which medium.Which) (*medium.Record, *writer) {
+func (w *world) claim(s *replica, which medium.ClaimTarget) (*medium.Record, *writer) {
 	w.Helper()
 	c, err := s.Claim(w.Context(), which)
 	w.must(err)
@@ -330,7 +330,7 @@ func (w *world) all(s *replica, session, stream string) ([]string, medium.Page) 
 }
 
 // orphan waits until a replica sees the call as an orphan.
-func (w *world) orphan(s *replica, call string) medium.Which {
+func (w *world) orphan(s *replica, call string) medium.ClaimTarget {
 	w.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if o, ok := w.isOrphan(s, call); ok {
@@ -343,7 +343,7 @@ func (w *world) orphan(s *replica, call string) medium.Which {
 }
 
 // isOrphan asks a replica, which sends a heartbeat.
-func (w *world) isOrphan(s *replica, call string) (medium.Which, bool) {
+func (w *world) isOrphan(s *replica, call string) (medium.ClaimTarget, bool) {
 	w.Helper()
 	list, err := s.Orphans(w.Context(), 1000)
 	w.must(err)
@@ -352,7 +352,7 @@ func (w *world) isOrphan(s *replica, call string) (medium.Which, bool) {
 			return o, true
 		}
 	}
-	return medium.Which{}, false
+	return medium.ClaimTarget{}, false
 }
 
 // equate compares the types whose values have no exported fields.

@@ -39,7 +39,7 @@ func Conclude(ctx context.Context, s medium.Store, session, stream string, c sta
 func Own(s medium.Store, r *medium.Record) *Writer { return &Writer{s: s, Record: *r} }
 
 // Claim takes a call over.
-func Claim(ctx context.Context, s medium.Store, w medium.Which) (*Writer, error) {
+func Claim(ctx context.Context, s medium.Store, w medium.ClaimTarget) (*Writer, error) {
 	o, err := s.Claim(ctx, w)
 	if err != nil {
 		return nil, err
@@ -47,9 +47,9 @@ func Claim(ctx context.Context, s medium.Store, w medium.Which) (*Writer, error)
 	return Own(s, o.Record), nil
 }
 
-// Which names the call at the writer's epoch.
-func (w *Writer) Which() medium.Which {
-	return medium.Which{Session: w.Record.Session, Call: w.Record.ID, Epoch: w.Record.Epoch, Random: 1}
+// ClaimTarget names the call at the writer's epoch.
+func (w *Writer) ClaimTarget() medium.ClaimTarget {
+	return medium.ClaimTarget{Session: w.Record.Session, Call: w.Record.ID, Epoch: w.Record.Epoch, Random: 1}
 }
 
 // Append makes a step of entries.

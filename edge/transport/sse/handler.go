@@ -129,7 +129,7 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request, set string) {
 		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Set: set, Caller: principal, Address: h.guard.Address(r), Body: body}))
 		return
 	}
-	in := &mcp.Incoming{Body: body, Set: set, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
+	in := &mcp.Incoming{Body: body, Set: set, Header: r.Header, HTTP: web.PolicyRequest(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
 	memory = nil // deliver releases it
 	a, postDone := h.local(token, in)
 	defer postDone()

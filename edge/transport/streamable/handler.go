@@ -52,7 +52,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, set string) {
 		return
 	}
 	in := &mcp.Incoming{
-		Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Credentials: h.guard, Address: h.guard.Address(r),
+		Header: r.Header, HTTP: web.PolicyRequest(r), Principal: principal, Token: h.guard.Token(r, principal), Credentials: h.guard, Address: h.guard.Address(r),
 		Set: set, PerRequest: true, Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
 	}
 	switch r.Method {

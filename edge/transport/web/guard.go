@@ -192,9 +192,9 @@ func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// Starting responds to a request that arrives before the server can serve, because its state cannot
+// RefuseWhileStarting responds to a request that arrives before the server can serve, because its state cannot
 // be reached.
-func Starting(w http.ResponseWriter) {
+func RefuseWhileStarting(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", TypeJSON)
 	w.Header().Set("Connection", "close")
 	RetryAfter(w, http.StatusServiceUnavailable, 0)

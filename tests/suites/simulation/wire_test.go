@@ -165,7 +165,7 @@ func (x *wire) Restore(ctx context.Context, rec *medium.Record, entries []medium
 	return ask(ctx, x, a, func() (medium.Verdict, error) {
 		w := x.r.w
 		if w.bugs(keepNothing) && !runs || w.bugs(trustsLateReplies) && w.now-x.r.back > time.Second {
-			return medium.Stands, nil
+			return medium.AlreadyStored, nil
 		}
 		v, err := x.view.Restore(context.Background(), rec, entries, runs)
 		w.logf("r%d restores %s at %d/%d, phase %d, with %d entries: verdict %d, %v", x.r.id, rec.ID, rec.Epoch.Counter(), rec.N, rec.Phase, len(entries), v, err)
@@ -182,7 +182,7 @@ func (x *wire) drawn(bits uint32) uint32 {
 }
 
 // Claim implements medium.Calls.
-func (x *wire) Claim(ctx context.Context, which medium.Which) (*medium.Owned, error) {
+func (x *wire) Claim(ctx context.Context, which medium.ClaimTarget) (*medium.Owned, error) {
 	a := arrival{what: opClaim, name: which.Call + " " + which.RequestID, n: uint64(which.Epoch)}
 	return ask(ctx, x, a, func() (*medium.Owned, error) {
 		if which.Cancel && (which.Call != "" && x.r.w.bugs(cancelsNothing) || x.r.w.bugs(cancelLost)) {
@@ -240,12 +240,12 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 }
 
 // Beat implements medium.Replicas.
-func (x *wire) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+func (x *wire) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
 	a := arrival{what: opBeat, n: uint64(most)} // #nosec G115 -- not negative
-	return ask(ctx, x, a, func() ([]medium.Which, error) {
+	return ask(ctx, x, a, func() ([]medium.ClaimTarget, error) {
 		lost, err := x.view.Beat(context.Background(), most, leaving)
 		if x.r.w.bugs(memberLost) {
-			lost = slices.DeleteFunc(lost, func(o medium.Which) bool {
+			lost = slices.DeleteFunc(lost, func(o medium.ClaimTarget) bool {
 				rec, _, _ := x.r.w.medium.Call(o.Call)
 				return rec.Batch > 0
 			})
@@ -296,8 +296,8 @@ func (x *wire) Create(ctx context.Context, s *state.Session) error {
 }
 
 // Load implements medium.Sessions.
-func (x *wire) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
-	return ask(ctx, x, arrival{what: opLoad, name: id, n: callerOf(ctx)}, func() (*state.Sighting, error) {
+func (x *wire) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
+	return ask(ctx, x, arrival{what: opLoad, name: id, n: callerOf(ctx)}, func() (*state.SessionInfo, error) {
 		return x.view.Load(context.Background(), id, use)
 	})
 }

@@ -240,7 +240,7 @@ func (m *Medium) epoch(e medium.Epoch) medium.Epoch {
 }
 
 // Claim implements medium.Calls.
-func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+func (r *Replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	m := r.m
 	err := m.op(ctx)
 	defer m.mu.Unlock()
@@ -287,7 +287,7 @@ func (m *Medium) late(c *storedCall) bool {
 }
 
 // find finds a call of a session; of several with one request id, the youngest.
-func (m *Medium) find(w medium.Which) (found *storedCall) {
+func (m *Medium) find(w medium.ClaimTarget) (found *storedCall) {
 	for _, id := range m.ids {
 		c := m.calls[id]
 		if c != nil && c.rec.Session == w.Session && (w.RequestID == "" && id == w.Call || w.RequestID != "" && c.rec.RequestID == w.RequestID) {
@@ -353,7 +353,7 @@ func (m *Medium) mended(n *storedCall, rec *medium.Record, entries []medium.Entr
 	if m.bug(RestoreRepeats) {
 		has = medium.Position{}
 	}
-	lost := medium.Lost(has, &n.rec, rec, entries)
+	lost := medium.MissingEntries(has, &n.rec, rec, entries)
 	if v != medium.Restored && len(lost) == 0 {
 		return nil, nil
 	}

@@ -90,7 +90,7 @@ func (r *Replica) Follow(session, stream string, wake func()) (stop func()) {
 }
 
 // Beat implements medium.Replicas.
-func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (out []medium.Which, _ error) {
+func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (out []medium.ClaimTarget, _ error) {
 	m := r.m
 	err := m.op(ctx)
 	defer m.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (out []mediu
 	r.beat = m.Now()
 	for _, id := range m.ids {
 		if c := m.calls[id]; c != nil && len(out) < most && m.orphan(c) {
-			out = append(out, medium.Which{
+			out = append(out, medium.ClaimTarget{
 				Session: c.rec.Session, Call: id, Epoch: c.rec.Epoch, Lapsed: c.held && m.lost(c.owner) && !c.owner.left,
 			})
 		}
@@ -161,7 +161,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 }
 
 // Load implements medium.Sessions.
-func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
 	err := r.m.op(ctx)
 	defer r.m.mu.Unlock()
 	s := r.m.sessions[id]
@@ -171,7 +171,7 @@ func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sightin
 	case s == nil:
 		return nil, state.ErrNotFound
 	}
-	out := &state.Sighting{Session: s}
+	out := &state.SessionInfo{Session: s}
 	for _, c := range r.m.calls {
 		if use && c.rec.Session == id && c.rec.Phase != state.PhaseDone && !slices.Contains(out.Requests, c.rec.RequestID) {
 			out.Requests = append(out.Requests, c.rec.RequestID)
@@ -233,14 +233,14 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 }
 
 // List implements medium.Replicas: all sessions are on the first page.
-func (r *Replica) List(ctx context.Context, cursor string, most int) (page []*state.Sighting, next string, err error) {
+func (r *Replica) List(ctx context.Context, cursor string, most int) (page []*state.SessionInfo, next string, err error) {
 	err = r.m.op(ctx)
 	defer r.m.mu.Unlock()
 	if err != nil || cursor != "" {
 		return nil, "", err
 	}
 	for _, s := range r.m.sessions {
-		page = append(page, &state.Sighting{Session: s})
+		page = append(page, &state.SessionInfo{Session: s})
 	}
 	return page[:min(len(page), most)], "", nil
 }
