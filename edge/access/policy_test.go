@@ -110,7 +110,7 @@ func undecided(by *Decider) *Permit {
 // to it, the request is decided again by the new one.
 func TestSetPolicyServer(t *testing.T) {
 	before, after := authorizer.Serve(t), authorizer.Serve(t)
-	after.By(authorizer.Deny("the later one"))
+	after.SetDecide(authorizer.Deny("the later one"))
 	server := func(s *authorizer.Server) *external.Client {
 		c, err := external.New(external.Options{Target: s.Addr, Timeout: time.Minute})
 		if err != nil {
@@ -154,7 +154,7 @@ func TestSetPolicyServer(t *testing.T) {
 // is closed before it receives the request, another Decider is in force, and decides the request.
 func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 	s := authorizer.Serve(t)
-	s.By(authorizer.Allow)
+	s.SetDecide(authorizer.Allow)
 	server := func() *external.Client {
 		c, err := external.New(external.Options{Target: s.Addr, Timeout: time.Minute})
 		if err != nil {

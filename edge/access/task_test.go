@@ -76,7 +76,7 @@ func TestTaskIsAskedAboutOnce(t *testing.T) {
 		params["arguments"].GetStructValue().GetFields()["region"].GetStringValue() != "eu" {
 		t.Errorf("it was asked about %v", said)
 	}
-	server.By(authorizer.Deny("not any more"))
+	server.SetDecide(authorizer.Deny("not any more"))
 	if err := decide(mcp.MethodTasksGet, "one", "console", task); err != nil {
 		t.Errorf("the same token: %v", err)
 	}
@@ -179,7 +179,7 @@ func TestTaskIsNotWaitedForBeyondItsRequest(t *testing.T) {
 	}
 	t.Cleanup(client.Close)
 	asked, answer := make(chan struct{}), make(chan struct{})
-	server.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	server.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		close(asked)
 		<-answer
 		return authorizer.Allow(ctx, req)

@@ -394,7 +394,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	ca, clients := authority.New(t, "issuer"), authority.Several(t, "clients", 5)
+	ca, clients := authority.New(t, "issuer"), authority.NewCAs(t, "clients", 5)
 	e := open(t, ca.Server(t, authority.For("mcp.example.com", "10.0.0.1")), authority.Bundle(clients...))
 	lines, problems := Describe(e.files, true)
 	text := strings.Join(lines, "\n")

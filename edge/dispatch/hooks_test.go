@@ -46,7 +46,7 @@ func audited(o *hook.Options) { o.Audit = true }
 // A member that the method does not have keeps no request from its hooks.
 func TestHooksAreAskedWhateverIsSent(t *testing.T) {
 	s := hookserver.Serve(t)
-	s.By(hookserver.Deny("no"))
+	s.SetRequest(hookserver.Deny("no"))
 	f := everything()
 	d := start(t, checkedBy(t, Options{}, s), f)
 	for _, one := range []struct {
@@ -183,7 +183,7 @@ func TestHooksAndTheQuestion(t *testing.T) {
 		`{"query":"x","limit":9999,"tenantId":"acme","verbose":false}`: `Arguments: {"query":"x","limit":9999}`,
 		`{"verbose":false,"limit":9999,"tenantId":"acme"}`:             ``, // does not fit
 	} {
-		s.By(hookserver.Arguments(with))
+		s.SetRequest(hookserver.Arguments(with))
 		call := request(t, mcp.MethodToolsCall, `{"name":"find","arguments":{"query":"x"}}`)
 		call.Principal, call.Client = callerOf(`"acme"`), able
 		reply, err := d.Call(t.Context(), rules(t, modern), call, nil)
@@ -207,7 +207,7 @@ func TestHooksKeepPins(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find", InputSchemaJson: findSchema}}}
 	d := start(t, checkedBy(t, overlaid(pinnedTenant(t)), s), f)
 	call := func(with string) error {
-		s.By(hookserver.Arguments(with))
+		s.SetRequest(hookserver.Arguments(with))
 		call := request(t, mcp.MethodToolsCall, `{"name":"find","arguments":{"query":"x"}}`)
 		call.Principal = callerOf(`"Zürich"`)
 		_, err := d.Call(t.Context(), rules(t, modern), call, nil)
@@ -245,7 +245,7 @@ func TestHooksAndConfirmationsOfLostCalls(t *testing.T) {
 	g.f.tools[0].Annotations = &pb.ToolAnnotations{Idempotent: proto.Bool(true)}
 	settings := policy.Settings{Default: policy.Allow, Confirm: []policy.Confirm{{Name: "x", When: `has(arguments.x)`, Message: "Go?"}}}
 	d := start(t, checkedBy(t, Options{Access: by(control(t, settings)), Confirmations: g.store}, s), g.f)
-	s.By(hookserver.Arguments(`{"x":1}`))
+	s.SetRequest(hookserver.Arguments(`{"x":1}`))
 	state := g.ask(d, rules(t, legacy))
 	run := func(attempt int) error {
 		c := request(t, mcp.MethodToolsCall, `{"name":"`+g.f.tools[0].GetName()+`","arguments":{}}`)

@@ -71,8 +71,8 @@ func TestStagesOfACall(t *testing.T) {
 			s.Default = policy.Deny
 		}
 		server := authorizer.Serve(t)
-		if server.By(authorizer.Allow); fails("policy server") {
-			server.By(authorizer.Deny("no, says the server"))
+		if server.SetDecide(authorizer.Allow); fails("policy server") {
+			server.SetDecide(authorizer.Deny("no, says the server"))
 		}
 		limit := quota.New(quota.Options{Rules: []quota.Rule{{Name: "few", Per: quota.PerTool, Budget: quota.Budget{Interval: time.Hour, Burst: 1}}}})
 		spend := func() error { return limit.Spend(t.Context(), &quota.Call{Tool: "one", Backend: "a"}) }
@@ -132,7 +132,7 @@ func TestSlowPolicyServersOccupyNoPlace(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	var n atomic.Int32
 	server := authorizer.Serve(t)
-	server.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	server.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		if n.Add(1) == 1 {
 			close(asked)
 			<-answer

@@ -41,11 +41,11 @@ func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 		var denials []string
 		for _, uri := range []string{"docs://one", "docs://two", "docs://none"} {
 			call := request(t, mcp.MethodSubscribe, `{"uri":"`+uri+`"}`)
-			pdp.By(authorizer.Allow)
+			pdp.SetDecide(authorizer.Allow)
 			if _, err := d.Call(t.Context(), rules(t, version), call, nil); err != nil {
 				t.Errorf("%s, %s, allowed: %v", version, uri, err)
 			}
-			pdp.By(authorizer.Deny("never"))
+			pdp.SetDecide(authorizer.Deny("never"))
 			_, err := d.Call(t.Context(), rules(t, version), call, nil)
 			if kindOf(t, err) != mcp.KindForbidden {
 				t.Errorf("%s, %s, denied: %v", version, uri, err)

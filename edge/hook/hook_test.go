@@ -69,7 +69,7 @@ func TestAnsweredIsNotBroken(t *testing.T) {
 		h := newHook(t, s, func(o *hook.Options) { o.Logger = slog.New(slog.NewTextHandler(&out, nil)) })
 		for range 7 {
 			for _, f := range []hookserver.Request{answer, answer, answer, answer, answer, answer, hookserver.Pass} {
-				s.By(f)
+				s.SetRequest(f)
 				d, err := h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{}, most, func(*hookv1.RequestReplacement) error { return errors.New("no") })
 				if err != nil || d.Outcome == hook.BreakerOpen {
 					t.Fatalf("%s: %+v, %v", what, d, err)
@@ -87,13 +87,13 @@ func TestAnsweredIsNotBroken(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s, func(o *hook.Options) { o.Pause = 20 * time.Millisecond })
-	s.By(broken)
+	s.SetRequest(broken)
 	for range 4 {
 		ask(t, h)
 	}
-	s.By(hookserver.Pass)
+	s.SetRequest(hookserver.Pass)
 	ask(t, h)
-	s.By(broken)
+	s.SetRequest(broken)
 	for range 5 {
 		if d := ask(t, h); d.Outcome != hook.Failed || !d.Refuses() {
 			t.Fatalf("a broken server gave %+v", d)
@@ -106,7 +106,7 @@ func TestBreaker(t *testing.T) {
 	if !h.IsOpen() {
 		t.Error("a failed trial closed the breaker")
 	}
-	s.By(hookserver.Pass)
+	s.SetRequest(hookserver.Pass)
 	await.Until(t, "an answer", func() bool { return ask(t, h).Outcome == hook.Passed })
 	if h.IsOpen() {
 		t.Error("an answer did not close the breaker")
@@ -119,7 +119,7 @@ func TestBusy(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := newHook(t, s, func(o *hook.Options) { o.Concurrency = 1 })
 	asked, answer := make(chan struct{}), make(chan struct{})
-	s.By(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+	s.SetRequest(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
 		close(asked)
 		<-answer
 		return hookserver.Pass(ctx, req)
@@ -147,7 +147,7 @@ func TestCancelled(t *testing.T) {
 	h := newHook(t, s)
 	for range 6 {
 		ctx, cancel := context.WithCancel(t.Context())
-		s.By(func(ctx context.Context, _ *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+		s.SetRequest(func(ctx context.Context, _ *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
 			cancel()
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -166,7 +166,7 @@ func TestCancelled(t *testing.T) {
 func open(t *testing.T, s *hookserver.Server) *hook.Hook {
 	t.Helper()
 	h := newHook(t, s, func(o *hook.Options) { o.Pause = time.Millisecond })
-	s.By(broken)
+	s.SetRequest(broken)
 	await.Until(t, "an open breaker", func() bool { return ask(t, h).Outcome == hook.BreakerOpen || h.IsOpen() })
 	return h
 }
@@ -177,7 +177,7 @@ func TestTrialOfCallerThatLeaves(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := open(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.By(func(asked context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+	s.SetRequest(func(asked context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
 		cancel()
 		return hookserver.Pass(asked, req)
 	})
@@ -194,13 +194,13 @@ func TestTrialOfCallerThatLeaves(t *testing.T) {
 func TestPanickingTrial(t *testing.T) {
 	s := hookserver.Serve(t)
 	h := open(t, s)
-	s.By(hookserver.Arguments("{}"))
+	s.SetRequest(hookserver.Arguments("{}"))
 	await.Until(t, "a panic", func() (panicked bool) {
 		defer func() { panicked = recover() != nil }()
 		_, _ = h.CheckRequest(t.Context(), &hookv1.CheckRequestRequest{}, most, func(*hookv1.RequestReplacement) error { panic("a mistake") })
 		return false
 	})
-	s.By(hookserver.Pass)
+	s.SetRequest(hookserver.Pass)
 	await.Until(t, "another trial", func() bool { return ask(t, h).Outcome == hook.Passed })
 }
 

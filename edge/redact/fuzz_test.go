@@ -54,12 +54,12 @@ func TestSecrets(t *testing.T) {
 			`{"t":` + leaks.Quoted(`{"deep":`+leaks.Escaped(r, text)+`}`) + `}`, `[` + leaks.Escaped(r, text) + `]`, "```json\n{\"a\": " + leaks.Escaped(r, text),
 		} {
 			out := v.Text(form)
-			if secret.Left(leaks.Unescaped(out)) || strings.HasPrefix(form, "{") && json.Valid([]byte(form)) && !json.Valid([]byte(out)) {
+			if secret.IsIn(leaks.Unescaped(out)) || strings.HasPrefix(form, "{") && json.Valid([]byte(form)) && !json.Valid([]byte(out)) {
 				t.Fatalf("%q became %q", form, out)
 			}
 		}
 		if secret.IsNumber() {
-			if out := v.Result(`{"n":` + text + `}`); secret.Left(out) {
+			if out := v.Result(`{"n":` + text + `}`); secret.IsIn(out) {
 				t.Fatalf("a number became %s", out)
 			}
 		}

@@ -174,7 +174,7 @@ func TestExplainHelp(t *testing.T) {
 // check and explain report the policy server and the effect of its failure. Neither calls it.
 func TestPolicyServerIsNamed(t *testing.T) {
 	pdp := authorizer.Serve(t)
-	pdp.By(authorizer.Deny("never"))
+	pdp.SetDecide(authorizer.Deny("never"))
 	dir := t.TempDir()
 	file, claims := filepath.Join(dir, "edge.yaml"), filepath.Join(dir, "claims.json")
 	for name, text := range map[string]string{file: "demo: true\npolicy: {external: {target: '" + pdp.Addr + "', on-failure: allow}}\n", claims: "{}"} {

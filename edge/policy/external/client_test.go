@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		for _, open := range []bool{false, true} {
 			s := authorizer.Serve(t)
-			s.By(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) { return x.resp, x.err })
+			s.SetDecide(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) { return x.resp, x.err })
 			a, err := client(t, s, open).Ask(t.Context(), call)
 			if allow := x.want == external.Allowed || x.want == external.Failed && open; err != nil || a.Outcome != x.want || a.Allow != allow {
 				t.Errorf("%s, open %v: %+v, %v; want %s", name, open, a, err, x.want)
@@ -71,7 +71,7 @@ func TestAnswers(t *testing.T) {
 func TestFailuresAreLogged(t *testing.T) {
 	s := authorizer.Serve(t)
 	var down atomic.Bool
-	s.By(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	s.SetDecide(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		if down.Load() {
 			return nil, grpcstatus.Error(codes.Unavailable, "down")
 		}
@@ -102,7 +102,7 @@ func TestFailuresAreLogged(t *testing.T) {
 func TestClose(t *testing.T) {
 	s := authorizer.Serve(t)
 	begun, decide := make(chan struct{}), make(chan struct{})
-	s.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	s.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		close(begun)
 		<-decide
 		return authorizer.Allow(ctx, req)

@@ -128,7 +128,7 @@ func (s *Server) Forget() {
 	s.events, s.forgotten = nil, s.version
 }
 
-// wake has the watches look. s.mu is locked.
+// wake makes the watches read the new events. The caller holds s.mu.
 func (s *Server) wake() {
 	close(s.grown)
 	s.grown = make(chan struct{})
@@ -276,7 +276,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix 
 		}
 		from = version
 		for _, e := range due {
-			if kind, o := e.tell(asked.Selector); kind != "" {
+			if kind, o := e.forSelector(asked.Selector); kind != "" {
 				tell(kind, o.at(e.version))
 			}
 		}
@@ -302,8 +302,8 @@ func (o *object) at(version int) map[string]any {
 	return fields
 }
 
-// tell is what a watch with a selector is told of an event.
-func (e *event) tell(selector string) (kind string, o *object) {
+// forSelector returns the event that a watch with a selector gets, with its object. kind is empty if it gets none.
+func (e *event) forSelector(selector string) (kind string, o *object) {
 	switch was, is := e.before.matches(selector), e.now.matches(selector); {
 	case !was && is:
 		return "ADDED", e.now

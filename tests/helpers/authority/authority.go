@@ -41,8 +41,8 @@ func New(t testing.TB, name string) *CA {
 	return &CA{Cert: cert, PEM: block("CERTIFICATE", cert.Raw), key: key}
 }
 
-// Several returns n new CAs.
-func Several(t testing.TB, name string, n int) (all []*CA) {
+// NewCAs returns n new CAs.
+func NewCAs(t testing.TB, name string, n int) (all []*CA) {
 	t.Helper()
 	for i := range n {
 		all = append(all, New(t, name+strconv.Itoa(i)))

@@ -24,7 +24,7 @@ type Decide func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckRe
 // use.
 type Server struct {
 	authv3.UnimplementedAuthorizationServer
-	// Addr is host:port. It stays the same after Again.
+	// Addr is host:port. It stays the same after Restart.
 	Addr string
 
 	options []grpc.ServerOption
@@ -64,8 +64,8 @@ func (s *Server) Stop() {
 	g.Stop()
 }
 
-// Again restarts a stopped server at the same address.
-func (s *Server) Again(t testing.TB) {
+// Restart restarts a stopped server at the same address.
+func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", s.Addr)
 	if err != nil {
@@ -74,8 +74,8 @@ func (s *Server) Again(t testing.TB) {
 	s.serve(l)
 }
 
-// By sets the function that decides from now on.
-func (s *Server) By(d Decide) {
+// SetDecide sets the function that decides from now on.
+func (s *Server) SetDecide(d Decide) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.decide = d

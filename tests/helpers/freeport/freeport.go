@@ -19,9 +19,9 @@ const (
 	blocks    = (end - first) / blockSize
 )
 
-// free are the ports that this process may hand out, each once: a program may take half a minute
+// freePorts are the ports that this process may hand out, each once: a program may take half a minute
 // until it opens its port, while other test programs run.
-var free struct {
+var freePorts struct {
 	sync.Mutex
 	next, last int
 	// claims are the listeners on the first ports of this process's blocks. They stay open until it
@@ -31,13 +31,13 @@ var free struct {
 
 // next returns a port that was never handed out by this package, as long as there is one.
 func next() int {
-	free.Lock()
-	defer free.Unlock()
-	if free.next == free.last {
+	freePorts.Lock()
+	defer freePorts.Unlock()
+	if freePorts.next == freePorts.last {
 		claim()
 	}
-	port := free.next
-	free.next++
+	port := freePorts.next
+	freePorts.next++
 	return port
 }
 
@@ -48,11 +48,11 @@ func claim() {
 	for range blocks {
 		block = (block + 1) % blocks
 		if l, err := net.Listen("tcp", address(first+block*blockSize)); err == nil {
-			free.claims = append(free.claims, l)
+			freePorts.claims = append(freePorts.claims, l)
 			break
 		}
 	}
-	free.next, free.last = first+block*blockSize+1, first+(block+1)*blockSize
+	freePorts.next, freePorts.last = first+block*blockSize+1, first+(block+1)*blockSize
 }
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

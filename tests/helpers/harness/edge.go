@@ -43,9 +43,9 @@ type Edge struct {
 	served chan string
 	ended  chan struct{}
 	err    error // set when ended is closed
-	// serves is true once the edge serves. told is true if the test has asked for the error.
-	serves atomic.Bool
-	told   atomic.Bool
+	// serves is true once the edge serves. errTaken is true once the test has taken the error.
+	serves   atomic.Bool
+	errTaken atomic.Bool
 }
 
 // Start runs an edge until the test ends, and returns when it serves. The test fails if the edge
@@ -93,7 +93,7 @@ func (e *Edge) AwaitServing(t testing.TB) {
 	select {
 	case e.URL = <-e.served:
 	case <-e.ended:
-		e.told.Store(true)
+		e.errTaken.Store(true)
 		t.Fatalf("the edge ended before it served: %v", e.err)
 	case <-time.After(await.Patience):
 		t.Fatalf("the edge did not serve within %v", await.Patience)
@@ -124,7 +124,7 @@ func (e *Edge) Wait(t testing.TB) error {
 	t.Helper()
 	select {
 	case <-e.ended:
-		e.told.Store(true)
+		e.errTaken.Store(true)
 		return e.err
 	case <-time.After(2 * await.Patience):
 		t.Fatalf("the edge did not end within %v", 2*await.Patience)
@@ -136,8 +136,8 @@ func (e *Edge) Wait(t testing.TB) error {
 // ended with an error.
 func (e *Edge) AwaitEnd(t testing.TB) {
 	t.Helper()
-	told := e.told.Load()
-	if err := e.Wait(t); err != nil && !told {
+	taken := e.errTaken.Load()
+	if err := e.Wait(t); err != nil && !taken {
 		t.Errorf("the edge ended with: %v", err)
 	}
 }

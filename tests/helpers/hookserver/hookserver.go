@@ -66,8 +66,8 @@ func (s *Server) Stop() {
 	g.Stop()
 }
 
-// Again restarts a stopped server at the same address.
-func (s *Server) Again(t testing.TB) {
+// Restart restarts a stopped server at the same address.
+func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	l, err := net.Listen("tcp", s.Addr)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Server) Again(t testing.TB) {
 	s.serve(l)
 }
 
-// By sets the function that checks requests from now on.
-func (s *Server) By(f Request) {
+// SetRequest sets the function that checks requests from now on.
+func (s *Server) SetRequest(f Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request = f

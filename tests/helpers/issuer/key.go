@@ -50,8 +50,8 @@ func (i *Issuer) JWKSFile(t *testing.T) string {
 // JWKS returns the URL of the keys.
 func (i *Issuer) JWKS() string { return i.URL + "/jwks" }
 
-// spare are RSA keys, because generating them is slow. Issuers of one test get different ones.
-var spare = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
+// spareKeys are RSA keys, because generating them is slow. Issuers of one test get different ones.
+var spareKeys = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
 	for range 6 {
 		k, err := rsa.GenerateKey(rand.Reader, 2048)
 		if err != nil {
@@ -62,7 +62,7 @@ var spare = sync.OnceValue(func() (keys []*rsa.PrivateKey) {
 	return keys
 })
 
-var turn atomic.Int64
+var nextSpare atomic.Int64
 
 // Rotate signs with a new key from now on. The previous key stays in the set; older ones are
 // removed.
@@ -70,7 +70,7 @@ func (i *Issuer) Rotate() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.n++
-	k := Key{fmt.Sprintf("key-%d", i.n), jwt.SigningMethodRS256, spare()[turn.Add(1)%6]}
+	k := Key{fmt.Sprintf("key-%d", i.n), jwt.SigningMethodRS256, spareKeys()[nextSpare.Add(1)%6]}
 	i.keys = append([]Key{k}, i.keys...)
 	i.keys = i.keys[:min(len(i.keys), 2)]
 }

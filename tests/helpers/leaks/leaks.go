@@ -21,8 +21,8 @@ type Secret struct {
 // IsNumber reports whether the secret may be a number in JSON.
 func (s Secret) IsNumber() bool { return strings.Trim(s.Text, "0123456789") == "" }
 
-// Left reports whether the secret is in a text, also if it has escapes.
-func (s Secret) Left(text string) bool { return strings.Contains(text, s.Part) }
+// IsIn reports whether the secret is in a text, also if it has escapes.
+func (s Secret) IsIn(text string) bool { return strings.Contains(text, s.Part) }
 
 // prefixes are shapes of keys: what begins them, the length of the rest, and whether it may be longer.
 var prefixes = []struct {
@@ -47,7 +47,7 @@ func Draw(r *rand.Rand) Secret {
 	case 0:
 		text = card(r)
 	case 1:
-		text = some(r, lower+digits, 6+r.IntN(12)) + "@" + some(r, lower+digits, 3+r.IntN(8)) + ".example." + some(r, lower, 2+r.IntN(3))
+		text = randomText(r, lower+digits, 6+r.IntN(12)) + "@" + randomText(r, lower+digits, 3+r.IntN(8)) + ".example." + randomText(r, lower, 2+r.IntN(3))
 	case 2:
 		text = iban(r)
 	case 3:
@@ -55,19 +55,19 @@ func Draw(r *rand.Rand) Secret {
 		if p.more {
 			p.n += r.IntN(20)
 		}
-		text = p.text + some(r, upper+digits, p.n-1) + "7"
+		text = p.text + randomText(r, upper+digits, p.n-1) + "7"
 	case 4:
-		text = "eyJ" + some(r, lower+digits, 20) + "." + some(r, upper+lower+digits+"_-", 30) + "." + some(r, lower+digits, 20)
+		text = "eyJ" + randomText(r, lower+digits, 20) + "." + randomText(r, upper+lower+digits+"_-", 30) + "." + randomText(r, lower+digits, 20)
 	case 5:
-		line := some(r, upper+lower+digits, 64)
+		line := randomText(r, upper+lower+digits, 64)
 		return Secret{"-----BEGIN PRIVATE KEY-----\n" + line + "\n-----END PRIVATE KEY-----", line}
 	default:
-		text = "ACME-" + some(r, digits, 8)
+		text = "ACME-" + randomText(r, digits, 8)
 	}
 	return Secret{text, text}
 }
 
-func some(r *rand.Rand, alphabet string, n int) string {
+func randomText(r *rand.Rand, alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = alphabet[r.IntN(len(alphabet))]
@@ -85,7 +85,7 @@ func card(r *rand.Rand) string {
 	case "36":
 		n = 14
 	}
-	number := prefix + some(r, digits, n-len(prefix)-1)
+	number := prefix + randomText(r, digits, n-len(prefix)-1)
 	sum := 0
 	for i := range len(number) {
 		d := int(number[len(number)-1-i] - '0')
@@ -106,7 +106,7 @@ func card(r *rand.Rand) string {
 // iban returns the number of a bank account.
 func iban(r *rand.Rand) string {
 	country := []string{"DE", "GB", "FR", "NO", "MT"}[r.IntN(5)]
-	rest := some(r, digits+"ABCDEF", map[string]int{"DE": 18, "GB": 18, "FR": 23, "NO": 11, "MT": 27}[country])
+	rest := randomText(r, digits+"ABCDEF", map[string]int{"DE": 18, "GB": 18, "FR": 23, "NO": 11, "MT": 27}[country])
 	mod := 0
 	for _, c := range rest + country + "00" {
 		if c <= '9' {

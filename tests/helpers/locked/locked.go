@@ -42,10 +42,10 @@ func Configure(dir string) (config, key string, _ error) {
 	return config, key, os.WriteFile(config, fmt.Appendf(nil, settings, dir), 0o600)
 }
 
-// Kept returns an error if the key was stored: in the audit, in the directory of the settings, or
+// CheckNotStored returns an error if the key was stored: in the audit, in the directory of the settings, or
 // in the results of a run, which include logs and responses. It also returns an error if the audit
 // has no records.
-func Kept(key, dir, results string) error {
+func CheckNotStored(key, dir, results string) error {
 	records, err := filepath.Glob(filepath.Join(dir, "audit-*.jsonl"))
 	if err != nil {
 		return err

@@ -113,7 +113,7 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		defer func() {
 			if o.locked {
-				err = errors.Join(err, locked.Kept(s.key, s.dir, results))
+				err = errors.Join(err, locked.CheckNotStored(s.key, s.dir, results))
 			}
 			err = errors.Join(err, s.stop())
 		}()

@@ -160,7 +160,7 @@ func inWorld(ctx context.Context, o options, programs, results string, do func(*
 	}
 	do(w)
 	if o.locked {
-		err = locked.Kept(w.key, w.dir, results)
+		err = locked.CheckNotStored(w.key, w.dir, results)
 	}
 	return errors.Join(err, w.stop())
 }

@@ -155,8 +155,8 @@ func (l *load) stop() {
 // again and again, under calls over kept and over new connections, in both versions of HTTP. No call fails.
 func TestExchangeUnderLoad(t *testing.T) {
 	r := &rotation{
-		servers: authority.Several(t, "servers", generations), clients: authority.Several(t, "clients", generations),
-		backends: authority.Several(t, "backends", generations), edges: authority.Several(t, "edges", generations),
+		servers: authority.NewCAs(t, "servers", generations), clients: authority.NewCAs(t, "clients", generations),
+		backends: authority.NewCAs(t, "backends", generations), edges: authority.NewCAs(t, "edges", generations),
 	}
 	var backendPairs, clientPairs []tls.Certificate
 	for g := range generations {

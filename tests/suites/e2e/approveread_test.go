@@ -40,14 +40,14 @@ func TestApprovalWithoutAPolicyServer(t *testing.T) {
 	p, who, pdp := newPayer(), newPeople(t), authorizer.Serve(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, askedOf(pdp))
 	id, w := askFor(t, e, v2026, who.ann, "pay")
-	pdp.By(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	pdp.SetDecide(func(context.Context, *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		return nil, status.Error(codes.Unavailable, "away")
 	})
 	other := who.id.Token("ann", public, map[string]any{"roles": []string{"staff"}, "client_id": "assistant", "jti": "other"}) // answers are kept by token
 	c := statelessAs(t, e, other)
 	c.capabilities = withTasks
 	c.request("tasks/get", map[string]any{"taskId": id})
-	pdp.By(authorizer.Allow)
+	pdp.SetDecide(authorizer.Allow)
 	decide(t, e, who.lee, id, ":grant").want(http.StatusOK)
 	if got := w.end(e); got != "paid bob for ann, run 1" {
 		t.Errorf("it ended with %q", got)

@@ -74,7 +74,7 @@ func TestApprovalOfHookedArguments(t *testing.T) {
 	for _, version := range []string{vNov, v2026} {
 		t.Run(version, func(t *testing.T) {
 			p, who, s := newPayer(), newPeople(t), hookserver.Serve(t)
-			s.By(hookserver.Arguments(`{"to":"eve"}`))
+			s.SetRequest(hookserver.Arguments(`{"to":"eve"}`))
 			e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove, hookedBy(s), func(c *config.Config) {
 				c.Policy.Approve[0].When = `tool.name == "pay" && arguments.to != "bob"`
 			})
@@ -82,7 +82,7 @@ func TestApprovalOfHookedArguments(t *testing.T) {
 			if shown := decide(t, e, who.lee, id, "").want(http.StatusOK); !strings.Contains(string(shown.body), `Pay \"eve\"?`) {
 				t.Errorf("it is shown as %s", shown.body)
 			}
-			s.By(hookserver.Arguments(`{"to":"mallory"}`)) // What was granted does not hold for other arguments.
+			s.SetRequest(hookserver.Arguments(`{"to":"mallory"}`)) // What was granted does not hold for other arguments.
 			decide(t, e, who.lee, id, ":grant").want(http.StatusOK)
 			await.Until(t, "the task to wait again", func() bool {
 				got := decide(t, e, who.lee, id, "")

@@ -250,17 +250,17 @@ func (a *tricks) hooks() {
 		`{"amount":5,"to":"ann","tenant":"acme","note":"x"}`, `{"amount":"5","to":"ann","tenant":"acme"}`, `{"amount":5,"Amount":6,"to":"ann","tenant":"acme"}`,
 	} {
 		b.try("a hook changes the confirmed call to "+changed, func() int {
-			h.By(hookserver.Pass)
+			h.SetRequest(hookserver.Pass)
 			yes := b.asked(ann, "pay", paid, sayYes)
-			h.By(hookserver.Arguments(changed))
+			h.SetRequest(hookserver.Arguments(changed))
 			ann.call("pay", paid, yes).final()
 			return 0
 		})
 		b.try("a hook changes the call that waits in a session to "+changed, func() int {
-			h.By(hookserver.Arguments(changed))
+			h.SetRequest(hookserver.Arguments(changed))
 			s := b.session("ann", "")
 			q, stream := b.question(s, "pay", paid)
-			h.By(hookserver.Pass)
+			h.SetRequest(hookserver.Pass)
 			b.declines(s, q, stream)
 			return 0
 		})

@@ -64,7 +64,7 @@ func TestPolicyServer(t *testing.T) {
 			c := clientOf(t, e, version, token)
 			for _, s := range surfaces {
 				what, listen := s.method+" "+s.params, version == v2026 && s.method == "resources/subscribe"
-				pdp.By(authorizer.Deny("not\r\n\x1b today"))
+				pdp.SetDecide(authorizer.Deny("not\r\n\x1b today"))
 				pdp.Asked()
 				if listen {
 					stream := c.ask(s.method, s.params).want(http.StatusOK).events()
@@ -80,7 +80,7 @@ func TestPolicyServer(t *testing.T) {
 					t.Fatalf("%s was asked about %d times", what, len(asked))
 				}
 				isTold(t, asked[0], s.method, s.params)
-				pdp.By(authorizer.Allow)
+				pdp.SetDecide(authorizer.Allow)
 				if listen {
 					stream := c.ask(s.method, s.params).want(http.StatusOK).events()
 					if m := stream.message(); !strings.Contains(string(m.raw), "test://note") {
@@ -94,7 +94,7 @@ func TestPolicyServer(t *testing.T) {
 					t.Errorf("%s, allowed, was asked about %d times", what, n)
 				}
 			}
-			pdp.By(authorizer.Deny("never"))
+			pdp.SetDecide(authorizer.Deny("never"))
 			if r := c.ask("tools/list", `{}`).want(http.StatusOK); !strings.Contains(string(r.body), `"name":"add"`) || len(pdp.Asked()) > 0 {
 				t.Errorf("a list depends on the policy server: %s", r.body)
 			}
@@ -147,7 +147,7 @@ func TestPolicyServerIsAskedLast(t *testing.T) {
 	if n := len(pdp.Asked()); n > 0 {
 		t.Errorf("asked %d times about what the policy denies", n)
 	}
-	pdp.By(authorizer.Deny(""))
+	pdp.SetDecide(authorizer.Deny(""))
 	c.call("add", `{"a":1,"b":2}`).json().wantError(t, -31403)
 	pdp.Stop()
 	c.call("add", `{"a":1,"b":2}`).json().wantError(t, -31403)
@@ -167,7 +167,7 @@ func TestPolicyServerIsAskedLast(t *testing.T) {
 // TestPolicyServerInABatch: each entry has a decision of its own.
 func TestPolicyServerInABatch(t *testing.T) {
 	pdp := authorizer.Serve(t)
-	pdp.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	pdp.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		if dig(authorizer.About(req).AsMap(), "params", "name") == "add" {
 			return authorizer.Deny("no sums")(ctx, req)
 		}
@@ -194,7 +194,7 @@ func TestPolicyServerOverREST(t *testing.T) {
 	pdp := authorizer.Serve(t)
 	e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp))
 	for want, d := range map[int]authorizer.Decide{403: authorizer.Deny("no"), 200: authorizer.Allow} {
-		pdp.By(d)
+		pdp.SetDecide(d)
 		resp, err := http.Post("http://"+e.Admin+"/v1/tools/add:call", "application/json", strings.NewReader(`{"arguments":{"a":1,"b":2}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestPolicyServerOverStdio(t *testing.T) {
 		<-e.Ended()
 	}()
 	for i, d := range []authorizer.Decide{authorizer.Deny("not here"), authorizer.Allow} {
-		pdp.By(d)
+		pdp.SetDecide(d)
 		c := &stateless{t: t, capabilities: everything}
 		line := envelope(fmt.Sprint(i), "tools/call", c.params(map[string]any{"name": "add", "arguments": map[string]any{"a": 1, "b": 2}}))
 		if _, err := fmt.Fprintln(e.In, line); err != nil || !out.Scan() {
@@ -251,7 +251,7 @@ func TestPolicyServerOverSSE(t *testing.T) {
 	c := newCaller(t, "http://"+e.Host+endpoint.Data)
 	c.send(t, http.MethodPost, envelope("1", "initialize", `{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)).want(http.StatusAccepted)
 	stream.message()
-	pdp.By(authorizer.Deny("no"))
+	pdp.SetDecide(authorizer.Deny("no"))
 	for _, request := range []string{
 		envelope("7", "tools/call", `{"name":"add","arguments":{"a":1,"b":2}}`), envelope("8", "resources/subscribe", `{"uri":"test://note"}`),
 	} {
@@ -289,8 +289,8 @@ func TestPolicyServerIsDownAndBack(t *testing.T) {
 				}
 			}
 			awaitMetric(t, e, `mcpedge_policy_external_total{mcpedge_policy_outcome="failed"`, 3)
-			pdp.By(authorizer.Deny("back"))
-			pdp.Again(t)
+			pdp.SetDecide(authorizer.Deny("back"))
+			pdp.Restart(t)
 			await.Until(t, "the policy server to be asked again", func() bool {
 				m := add()
 				return m.Error != nil && strings.Contains(m.Error.Message, "back")
@@ -307,7 +307,7 @@ func TestPolicyServerIsDownAndBack(t *testing.T) {
 // slow has a server answer nothing. ended is told when a question has ended.
 func slow(pdp *authorizer.Server) (begun, ended chan struct{}) {
 	begun, ended = make(chan struct{}, 16), make(chan struct{}, 16)
-	pdp.By(func(ctx context.Context, _ *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	pdp.SetDecide(func(ctx context.Context, _ *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		begun <- struct{}{}
 		<-ctx.Done()
 		ended <- struct{}{}
@@ -379,7 +379,7 @@ func TestPolicyServerIsNotAskedForNobody(t *testing.T) {
 func TestPolicyServerOverTLS(t *testing.T) {
 	ca := authority.New(t, "ca")
 	pdp := authorizer.Serve(t, grpc.Creds(transport.NewServerTLSFromCert(new(ca.Server(t).TLS(t)))))
-	pdp.By(authorizer.Deny("secured"))
+	pdp.SetDecide(authorizer.Deny("secured"))
 	e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) {
 		e.TLS = &config.TLS{CA: authority.File(t, filepath.Join(t.TempDir(), "ca.crt"), ca.PEM)}
 	}))
@@ -402,7 +402,7 @@ func loose() *capability.Server {
 // TestPolicyServerCannotBeAvoided: with on-failure allow, nothing that a client sends makes a question fail.
 func TestPolicyServerCannotBeAvoided(t *testing.T) {
 	pdp := authorizer.Serve(t)
-	pdp.By(authorizer.Deny("no"))
+	pdp.SetDecide(authorizer.Deny("no"))
 	e := startEdge(t, only(startService(t, loose())), askedOf(pdp, func(e *config.External) { e.OnFailure = "allow" }))
 	s := newSession(t, e.URL, vNov)
 	for what, params := range map[string]string{
@@ -434,7 +434,7 @@ func TestPolicyServerSeesTheName(t *testing.T) {
 	large, deep := strings.Repeat("x", 64<<10), strings.Repeat("[", 40)+strings.Repeat("]", 40)
 	for _, ask := range []bool{false, true} {
 		pdp := authorizer.Serve(t)
-		pdp.By(authorizer.Allow)
+		pdp.SetDecide(authorizer.Allow)
 		e := startEdge(t, only(startService(t, loose())), askedOf(pdp, func(e *config.External) {
 			if ask {
 				e.OnOmitted = "ask"

@@ -67,7 +67,7 @@ func adding(t *testing.T, e *harness.Edge) (stop, renewed func()) {
 // is allowed at once.
 func held(pdp *authorizer.Server, tool string) (begun <-chan struct{}, release func()) {
 	asked, decided := make(chan struct{}, 16), make(chan struct{})
-	pdp.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	pdp.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		if dig(authorizer.About(req).AsMap(), "params", "name") == tool {
 			asked <- struct{}{}
 			select {
@@ -135,8 +135,8 @@ func TestPolicyServerIsReadAgain(t *testing.T) {
 
 	write("policy: {default: allow}\n")
 	awaitMetric(t, e, "mcpedge_policy_exchanges_total", 3)
-	two.Again(t)
-	two.By(authorizer.Deny("never"))
+	two.Restart(t)
+	two.SetDecide(authorizer.Deny("never"))
 	two.Asked()
 	if m := newStateless(t, e.URL).ask("tools/call", addition).final(); m.Error != nil || len(two.Asked()) > 0 {
 		t.Errorf("without a policy server: %s", m.raw)
@@ -191,7 +191,7 @@ func TestPolicyServerOfManyResources(t *testing.T) {
 	var now, highest atomic.Int64
 	full := make(chan struct{})
 	fill := sync.OnceFunc(func() { close(full) })
-	pdp.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+	pdp.SetDecide(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for before := highest.Load(); n > before && !highest.CompareAndSwap(before, n); before = highest.Load() {
@@ -233,7 +233,7 @@ func TestPolicyServerOfManyResources(t *testing.T) {
 func TestPolicyServerOfUnknownResources(t *testing.T) {
 	pdp := authorizer.Serve(t)
 	_, e := startFixture(t, askedOf(pdp))
-	pdp.By(authorizer.Deny("never"))
+	pdp.SetDecide(authorizer.Deny("never"))
 	const uri = "nowhere://yet"
 	for _, version := range append(slices.Clone(stateful), v2026) {
 		c := clientOf(t, e, version, "")
@@ -258,7 +258,7 @@ func TestPolicyServerOfUnknownResources(t *testing.T) {
 func TestCertificatesOfThePolicyServer(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	const generations = 4
-	servers, edges := authority.Several(t, "servers", generations), authority.Several(t, "edges", generations)
+	servers, edges := authority.NewCAs(t, "servers", generations), authority.NewCAs(t, "edges", generations)
 	var pairs []tls.Certificate
 	var clients []authority.Pair
 	for g := range generations {

@@ -103,7 +103,7 @@ func TestHookBehaviours(t *testing.T) {
 					_, e := startFixture(t, hookedBy(s, adjust...))
 					c := clientOf(t, e, version, "")
 					if b.request != nil {
-						s.By(b.request)
+						s.SetRequest(b.request)
 					}
 					if b.result != nil {
 						s.OnResult(b.result)
@@ -141,7 +141,7 @@ func TestHookSlowDeadBusy(t *testing.T) {
 	_, e := startFixture(t, hookedBy(s, func(h *config.Hook) { h.Timeout, h.On = 500*time.Millisecond, config.Names{"request"} }))
 	c := newStateless(t, e.URL)
 	const failed = `the hook "dlp", which must check it, failed; try again later`
-	s.By(endless)
+	s.SetRequest(endless)
 	for range 5 {
 		seesCall(t, c, "", failed)
 	}
@@ -185,7 +185,7 @@ func TestHookLoops(t *testing.T) {
 	var mu sync.Mutex
 	var inner [8]string
 	depth := 0
-	s.By(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+	s.SetRequest(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
 		mu.Lock()
 		at := depth
 		depth++
@@ -213,7 +213,7 @@ func TestHookSeesAndOrder(t *testing.T) {
 		hookedBy(first, func(h *config.Hook) { h.Match, h.Claims = `tool.name == "echo"`, config.Names{"tenant"} }),
 		hookedBy(second, func(h *config.Hook) { h.Name = "second" }))
 	c := statelessAs(t, e, id.Token("ann", public, map[string]any{"tenant": "acme"}))
-	first.By(hookserver.Arguments(`{"text":"one"}`))
+	first.SetRequest(hookserver.Arguments(`{"text":"one"}`))
 	first.OnResult(hookserver.Outcome(hookserver.Text("two")))
 	seesCall(t, c, "two", "")
 	calls, results := first.Asked()
@@ -253,24 +253,24 @@ func TestHookReplacedIsDecidedAgain(t *testing.T) {
 		}
 	})
 	c := newStateless(t, e.URL)
-	s.By(hookserver.Arguments(`{"path":"/"}`))
+	s.SetRequest(hookserver.Arguments(`{"path":"/"}`))
 	if m := c.call("wipe", `{"path":"a"}`).json().wantError(t, -31403); !strings.Contains(m.Error.Message, "not root") {
 		t.Errorf("replaced by what a rule denies: %s", m.Error.Message)
 	}
-	s.By(hookserver.Arguments(`{"path":7}`))
+	s.SetRequest(hookserver.Arguments(`{"path":7}`))
 	if got := c.call("wipe", `{"path":"a"}`).result(); got["isError"] != true {
 		t.Errorf("replaced by what does not fit gave %v", got)
 	}
-	s.By(hookserver.Arguments(`{"path":"/home"}`))
+	s.SetRequest(hookserver.Arguments(`{"path":"/home"}`))
 	asked := c.call("wipe", `{"path":"a"}`).want(http.StatusOK).result()
 	if text := fmt.Sprint(dig(asked, "inputRequests", "mcpedge.confirm", "params", "message")); !strings.Contains(text, `Wipe "/home"?`) || !strings.Contains(text, `Arguments: {"path":"/home"}`) {
 		t.Errorf("asked %q", text)
 	}
 	w.ran(t, 0)
 	yes := retry(t, asked, confirming(sayYes))
-	s.By(hookserver.Arguments(`{"path":"/home/x"}`))
+	s.SetRequest(hookserver.Arguments(`{"path":"/home/x"}`))
 	c.call("wipe", `{"path":"a"}`, yes).want(http.StatusOK).result() // needs no confirmation
-	s.By(hookserver.Arguments(`{"path":"/home"}`))
+	s.SetRequest(hookserver.Arguments(`{"path":"/home"}`))
 	if got := c.call("wipe", `{"path":"a"}`).result(); got["resultType"] != "input_required" {
 		t.Errorf("another call of the same gave %v", got)
 	}
@@ -286,12 +286,12 @@ func TestHookPins(t *testing.T) {
 	})
 	c := newStateless(t, e.URL)
 	for _, changed := range []string{`{"a":2,"b":2}`, `{"b":2}`, `{"a":1,"A":5,"b":2}`, `{"a":null,"b":2}`} {
-		s.By(hookserver.Arguments(changed))
+		s.SetRequest(hookserver.Arguments(changed))
 		if m := c.call("add", `{"b":2}`).json().wantError(t, -31403); !strings.Contains(m.Error.Message, `the hook "dlp"`) {
 			t.Errorf("%s: %s", changed, m.Error.Message)
 		}
 	}
-	s.By(hookserver.Arguments(`{"b":5,"a":1}`))
+	s.SetRequest(hookserver.Arguments(`{"b":5,"a":1}`))
 	if got := fmt.Sprint(dig(c.call("add", `{"b":2}`).result(), "structuredContent", "sum")); got != "6" {
 		t.Errorf("a hook that keeps the pin gave %s", got)
 	}

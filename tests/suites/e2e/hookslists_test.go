@@ -140,7 +140,7 @@ func TestListHookDead(t *testing.T) {
 		} else if lists("add") || lists("echo") {
 			t.Error("tools are listed that the hook has not checked")
 		}
-		s.Again(t)
+		s.Restart(t)
 		await.Until(t, "what the hook leaves", func() bool { return lists("echo") && !lists("add") })
 	}
 }

@@ -77,11 +77,11 @@ func TestHookResults(t *testing.T) {
 			if m := end(c.ask(one.method, one.params)); m.Error == nil || !strings.Contains(string(m.raw), `is withheld: forbidden by the hook \"dlp\": no`) {
 				t.Errorf("%s: withheld, %s %s: %s", what, one.method, one.params, m.raw)
 			}
-			s.By(hookserver.Deny("no"))
+			s.SetRequest(hookserver.Deny("no"))
 			if m := end(c.ask(one.method, strings.TrimSuffix(one.params, "}")+`,"extra":[7]}`)); m.Error == nil || m.Error.Code != -31403 {
 				t.Errorf("%s: denied, %s %s: %s", what, one.method, one.params, m.raw)
 			}
-			s.By(hookserver.Pass)
+			s.SetRequest(hookserver.Pass)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestHookWays(t *testing.T) {
 	e := startEdge(t, only(startService(t, w.Server)), hookedBy(s), func(c *config.Config) {
 		c.Sets = map[string]config.Set{"few": {Include: config.SetMembers{Tools: config.Names{"*"}}, Search: "on"}}
 	})
-	s.By(hookserver.Arguments(`{"path":"b"}`))
+	s.SetRequest(hookserver.Arguments(`{"path":"b"}`))
 	s.OnResult(hookserver.Outcome(hookserver.Text("masked")))
 	checked := func(what string, seen string) {
 		t.Helper()
@@ -56,7 +56,7 @@ func TestHookAnswers(t *testing.T) {
 	e := startEdge(t, only(startService(t, b)), hookedBy(s))
 	c := newStateless(t, e.URL)
 	by := func(answer func(a *hookv1.Answer) *hookv1.CheckRequestResponse) {
-		s.By(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
+		s.SetRequest(func(ctx context.Context, req *hookv1.CheckRequestRequest) (*hookv1.CheckRequestResponse, error) {
 			if len(req.GetAnswers()) == 0 {
 				return hookserver.Pass(ctx, req)
 			}
@@ -88,7 +88,7 @@ func TestHookHeaders(t *testing.T) {
 	s := hookserver.Serve(t)
 	_, e := startFixture(t, hookedBy(s))
 	c := newStateless(t, e.URL)
-	s.By(hookserver.Arguments(`{"region":"us"}`))
+	s.SetRequest(hookserver.Arguments(`{"region":"us"}`))
 	call := func(region string) *reply {
 		return c.request("tools/call", map[string]any{"name": "region", "arguments": map[string]any{"region": "eu"}}, "Mcp-Param-Region", region)
 	}

@@ -90,7 +90,7 @@ func TestTakeoverIsDecidedOn(t *testing.T) {
 			stream := session.call("look", "{}").want(http.StatusOK).events()
 			primed, _ := stream.next()
 			await.Receive(t, "the question of the first replica", began)
-			pdp.By(x.then)
+			pdp.SetDecide(x.then)
 			p.lose()
 			m := session.seenBy(p.second, token).get(primed.ID).want(http.StatusOK).events().message()
 			if x.code != 0 {

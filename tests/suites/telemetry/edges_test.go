@@ -83,7 +83,7 @@ func exercise(t *testing.T, o observer) *exported {
 	f := startFixture(t)
 	ca := authority.New(t, "ca")
 	lying := hookserver.Serve(t)
-	lying.By(hookserver.Arguments("[]"))
+	lying.SetRequest(hookserver.Arguments("[]"))
 	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: tried, when: 'true', then: deny, mode: audit}, {name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], confirm: [{name: asked, when: 'tool.name == \"seldom\"', message: Go?}], approve: [{name: second, when: 'tool.name == \"approved\"', message: Go?}], external: {target: %[5]q, timeout: 10s}}\nhooks: [{name: checked, target: %[7]q, on: [request], timeout: 10s}, {name: lying, target: %[8]q, on: [request], timeout: 10s, mode: audit}]\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\n  - {name: tardy, target: %[6]q}\nserver: {signing-key: %[4]q}\n",
 		f.addr, startHollow(t, ca), authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM), authority.File(t, filepath.Join(dir, "identity.pem"), ca.Server(t).Key), authorizer.Serve(t).Addr, startTardy(t), hookserver.Serve(t).Addr, lying.Addr)
 	id := issuer.Serve(t)

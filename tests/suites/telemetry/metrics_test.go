@@ -116,7 +116,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 	sealed.Identity = config.IdentitySigned
 	sealed.TLS = &config.TLS{CA: authority.File(t, filepath.Join(t.TempDir(), "ca.crt"), ca.PEM)}
 	passing, denying := hookserver.Serve(t), hookserver.Serve(t)
-	denying.By(hookserver.Deny("no"))
+	denying.SetRequest(hookserver.Deny("no"))
 	e := r.start("a", func(c *config.Config, o *telemetry.Options) {
 		c.Redis.URL, o.SpanProcessors = url, nil
 		c.Hooks = []config.Hook{{Name: "passing", Target: passing.Addr, On: config.Names{"request"}, Timeout: 10 * time.Second},
