@@ -61,7 +61,7 @@ type Request struct {
 	// Round and Attempt number the run in progress, or the next.
 	Round, Attempt int
 	// Lapses counts the runs of this round whose replica was lost without leaving (see
-	// medium.Which).
+	// medium.ClaimTarget).
 	Lapses int
 	// Trace is the span that the call began with, as a W3C traceparent. Empty means none. The
 	// medium only stores it.

@@ -38,8 +38,8 @@ var again = []test{
 		w.must(w.a.Delete(w.Context(), "s"))
 		event := state.SessionEvent{Kind: state.SessionDeleted, Session: "s"}
 		w.notify(w.a, event, heard, w.b)
-		// The client may go to another replica after the reply was lost; the first one is then
-		// notified.
+		// After the lost reply the client may repeat the deletion at another replica, which notifies the
+		// first one.
 		w.must(third.Delete(w.Context(), "s"))
 		w.notify(third, event, heard, w.a, w.b)
 		w.want(state.ErrNotFound, w.a.Delete(w.Context(), "never"))

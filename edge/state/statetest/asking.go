@@ -18,8 +18,8 @@ var asking = []test{
 		if len(got) != 2 || got[0].Kind != state.EntryRequest || string(got[1].Data) != string(asksOf("q2")[0].Message) {
 			w.Fatalf("the log has %+v, want both requests", got)
 		}
-		// A replica that thought it lost before it came to wait is too late; one that cancels it is
-		// not.
+		// A takeover of the epoch that asked comes too late: the call waits without an owner. A claim by
+		// the request id, which cancels the call, succeeds.
 		_, err := w.b.Claim(w.Context(), x.which())
 		w.want(state.ErrFenced, err)
 		c, _ := w.claim(w.b, x.request())

@@ -10,14 +10,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// charged tests what counts for the bytes of a session besides its logs and the params of its
-// calls.
+// charged tests that a session's bytes include more than its logs and the params of its calls.
 var charged = []test{
 	{"a session that is too large is not made", state.Limits{SessionBytes: beside(0), SessionsPerPrincipal: 1}, func(w *world) {
 		large := record("s")
 		large.ClientInfo = append(large.ClientInfo, ' ')
 		w.wantRoom(w.a.Create(w.Context(), large), state.RoomError{More: beside(1), Max: beside(0)})
-		w.session(w.a, "s") // the large one takes no place, and this one fits
+		w.session(w.a, "s") // The refused session is not counted.
 	}},
 	{"subscriptions count until they are ended", state.Limits{SessionBytes: beside(20 * kib)}, func(w *world) {
 		w.session(w.a, "s")
@@ -33,13 +32,13 @@ var charged = []test{
 		}
 		got, err := w.b.Load(w.Context(), "s")
 		w.must(err)
-		if len(got.Subscriptions) != 5 || got.Serial != 9 { // one was there
+		if len(got.Subscriptions) != 5 || got.Serial != 9 { // record has one subscription
 			w.Errorf("%d subscriptions, serial %d after a refusal", len(got.Subscriptions), got.Serial)
 		}
-		// A refused patch changes nothing else either.
+		// A refused patch changes no field.
 		_, err = w.b.Update(w.Context(), "s", state.Patch{Subscribe: uri(4, 4*kib), Attach: true})
 		w.want(state.ErrLimit, err)
-		// Calls share the room.
+		// Calls count for the same bound.
 		_, err = w.beginBig(0)
 		w.want(state.ErrLimit, err)
 		_, err = w.b.Update(w.Context(), "s", state.Patch{Unsubscribe: uri(1, 4*kib)})
@@ -64,13 +63,13 @@ var charged = []test{
 		first := w.session(w.a, "s")
 		second, err := w.a.Update(w.Context(), "s", state.Patch{From: first, Subscribe: "u2"})
 		w.must(err)
-		// b still has the first record.
+		// This patch is based on a record that the last one replaced.
 		third, err := w.b.Update(w.Context(), "s", state.Patch{From: first, Subscribe: "u3"})
 		w.must(err)
 		if d := cmp.Diff([]string{"file:///1", "u2", "u3"}, third.Subscriptions); d != "" || third.Serial != 7 {
 			w.Errorf("serial %d, subscriptions (-want +got):\n%s", third.Serial, d)
 		}
-		// There is room according to a's record, and none according to b's.
+		// The bound applies to the stored record, not to the smaller one that the caller has.
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: second, Subscribe: "u4"})
 		w.want(state.ErrLimit, err)
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: second, Unsubscribe: "u2"})
@@ -85,7 +84,7 @@ var charged = []test{
 		if d := cmp.Diff([]string{"file:///1", "u3", "u4"}, got.Subscriptions); d != "" {
 			w.Errorf("subscriptions (-want +got):\n%s", d)
 		}
-		// A patch for what the caller believes is so already.
+		// The last patch changes nothing in the record that its caller has, which is outdated.
 		_, err = w.a.Update(w.Context(), "s", state.Patch{From: got, Unsubscribe: "u4"})
 		w.must(err)
 		last, err := w.b.Update(w.Context(), "s", state.Patch{From: got, Subscribe: "u4"})
@@ -116,7 +115,7 @@ var charged = []test{
 		messages := len(asks[0].Message) + len(asks[1].Message) + 2*w.seal
 		err = w.a.Park(w.Context(), x.next(), asks, w.data("s", 12*kib))
 		w.wantRoom(err, state.RoomError{Used: beside(8 * kib), More: 12*kib + messages, Max: beside(20 * kib)})
-		// The number is free, the lease stays.
+		// The refused step used no number and did not end the lease.
 		w.must(w.a.Park(w.Context(), x.next(), asks, w.data("s", 4*kib)))
 		big := state.Answer{Result: []byte(strings.Repeat("x", 4*kib))}
 		out, _, err := w.b.Answer(w.Context(), "s", "q1", big)
@@ -126,18 +125,18 @@ var charged = []test{
 		}
 		_, _, err = w.b.Answer(w.Context(), "s", "q2", big)
 		w.wantRoom(err, state.RoomError{Used: beside(16*kib + messages), More: 4 * kib, Max: beside(20 * kib)})
-		// It still waits for that one.
+		// The call still waits for the refused answer.
 		out, c, err := w.b.Answer(w.Context(), "s", "q2", answer("small"))
 		w.must(err)
 		if out != state.AnswerCompleted || len(answered(c)) != 2 || len(c.State) != 4*kib-w.seal {
 			w.Fatalf("outcome %d, claim %+v", out, c)
 		}
-		// The next round's state replaces the last one's, and its answers.
+		// The next round's state replaces the state and the answers of the last one.
 		y := w.under(w.b, c)
 		w.must(w.b.Park(w.Context(), y.next(), nil, make([]byte, 11*kib)))
 		err = w.b.Park(w.Context(), y.next(), nil, make([]byte, 13*kib))
 		w.want(state.ErrLimit, err)
-		// Once it is done, none of that counts.
+		// State and answers of a finished call do not count.
 		w.must(w.b.Finish(w.Context(), y.next(), nil))
 		for i := range 2 {
 			_, err = w.beginBig(i + 1)

@@ -30,7 +30,7 @@ var concluded = []test{
 				w.Errorf("resumed (-want +got):\n%s", d)
 			}
 		}
-		// Again, as after a lost reply.
+		// The write is repeated, as after a lost reply.
 		w.must(conclude(w.a, "st", "c"))
 		if got, _ := w.all(w.b, "s", "st"); len(got) != len(want) {
 			w.Errorf("repeated, the log is %q", got)
@@ -101,7 +101,7 @@ var concluded = []test{
 		w.want(state.ErrNotFound, err)
 		w.must(conclude("st", 1, progress(1), progress(2), notice("3"), progress(4)))
 		w.holds(`{"notice":"3"}`, `{"progress":4}`, "r")
-		// Open streams do not keep others from ending; of the ended ones, the oldest are dropped.
+		// Calls are concluded beside open streams. The oldest ended streams are dropped.
 		w.begin(w.a, "s", "open1", "c1")
 		w.begin(w.a, "s", "open2", "c2")
 		w.must(conclude("st2", 1))

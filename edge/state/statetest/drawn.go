@@ -22,10 +22,10 @@ import (
 // Patient are limits under which no lease expires.
 var Patient = state.Limits{Lease: time.Hour}
 
-// Drawn compares a medium with the model under random operations of three replicas with the limits
-// Patient: writes, answers and claims whose replies are lost and which are repeated, late, also by
-// replicas that have lost their calls, alone and in batches; and a medium that goes back: snapshot copies what it has of
-// a session, and back restores that copy.
+// Drawn compares a medium with the model under random operations of three replicas, with the limits
+// Patient. Replies of writes, answers and claims are lost, and the operations are repeated, late,
+// also by replicas that have lost their calls. Calls are alone on their streams or in batches. The
+// medium loses writes: snapshot copies what it has of a session, and back restores that copy.
 func Drawn(t *testing.T, stores [3]medium.Store, snapshot func(session string) (back func())) {
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,10 +47,10 @@ func Drawn(t *testing.T, stores [3]medium.Store, snapshot func(session string) (
 	})
 }
 
-// pair is a replica on the model and on the medium.
+// pair is one replica, as a store of the model and as a store of the tested medium.
 type pair struct{ model, medium medium.Store }
 
-// drawn is one history with the knowledge of its replicas.
+// drawn is one history of operations, with what each replica knows.
 type drawn struct {
 	ctx      context.Context
 	session  string
@@ -70,14 +70,14 @@ type drawn struct {
 	randoms uint32
 }
 
-// seen is a position that a reader may have reached in the model, and the same in the medium: a Restore draws random bits for the
-// log of a batch.
+// seen is a position of a reader, at in the model and theirs in the medium. They may differ: a
+// Restore draws random bits for the log of a batch.
 type seen struct {
 	stream     string
 	at, theirs medium.Position
 }
 
-// kind returns an error as the contract names it.
+// kind returns the text of the documented error that err wraps, or of another one.
 func kind(err error) string {
 	var rewound *medium.RewoundError
 	if errors.As(err, &rewound) {
@@ -125,7 +125,7 @@ func (w *drawn) commit(t *rapid.T, of *pair, write *medium.Write) error {
 	return want
 }
 
-// send notes a write that may be repeated, unless its questions are taken.
+// send records a write for later repetitions, unless other calls wait for one of its questions.
 func (w *drawn) send(of *pair, write *medium.Write) {
 	taken := w.waiting(write.Call)
 	for _, a := range write.Asks {
@@ -193,7 +193,7 @@ func recordOf(o *medium.Owned) *medium.Record {
 	return o.Record
 }
 
-// owns notes a lease, unless its reply is lost or it is known.
+// owns records the lease of a claim, unless its reply is lost or the lease is known.
 func (w *drawn) owns(t *rapid.T, of *pair, o *medium.Owned) {
 	there := slices.ContainsFunc(w.leases, func(l *lease) bool { return l.rec.ID == o.Record.ID && l.rec.Epoch == o.Record.Epoch })
 	if !there && !lostReply(t) {
@@ -239,7 +239,7 @@ func (w *drawn) claim(t *rapid.T) {
 	}
 }
 
-// restore restores the knowledge of an owner, or of the replica that took an answer.
+// restore sends the knowledge of an owner, or of the replica that received an answer, to both media.
 func (w *drawn) restore(t *rapid.T) {
 	of, rec, entries, runs := (*pair)(nil), medium.Record{}, []medium.Entry(nil), false
 	if len(w.known) > 0 && rapid.IntRange(0, 2).Draw(t, "by an answer") == 0 {
@@ -280,7 +280,7 @@ func (w *drawn) compare(t *rapid.T, of *pair, at seen, most int) {
 	t.Helper()
 	want, wantErr := of.model.Read(w.ctx, w.session, at.stream, at.at, most)
 	got, gotErr := of.medium.Read(w.ctx, w.session, at.stream, at.theirs, most)
-	// The medium chooses what a page that ends early says about its log.
+	// The medium may end a page early.
 	if want.More != got.More && len(got.Entries) > 0 && len(got.Entries) <= len(want.Entries) && most == 0 {
 		want.Entries, want.More, want.Ended = want.Entries[:len(got.Entries)], got.More, got.Ended
 	}

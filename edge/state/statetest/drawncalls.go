@@ -17,12 +17,12 @@ type lease struct {
 	of      *pair
 	rec     medium.Record
 	entries []medium.Entry
-	// n and seq were used last. pending was sent, but its reply was lost.
+	// n and seq are the last used number and place. pending is a write whose reply was lost.
 	n, seq  uint64
 	pending *medium.Write
 }
 
-// knows is a record that a replica got for a partial answer.
+// knows is the record that a replica received with an answer that was not the last.
 type knows struct {
 	of  *pair
 	rec medium.Record
@@ -96,7 +96,7 @@ func (w *drawn) begin(t *rapid.T) {
 	w.leases = append(w.leases, l)
 }
 
-// has notes an acknowledged write.
+// has applies an acknowledged write to the owner's knowledge.
 func (l *lease) has(write *medium.Write) {
 	l.pending = nil
 	if write.Call != "" {
@@ -167,7 +167,7 @@ func (w *drawn) asking(t *rapid.T, l *lease, write *medium.Write) {
 	write.State = []byte(fmt.Sprint("state ", l.n))
 }
 
-// waiting are the questions that other calls wait for. A write that asks one of them is refused:
+// waiting returns the ids of the questions that calls other than but wait for. A write that asks one of them is refused:
 // otherwise it would be ambiguous whose answer is meant once lost writes are restored.
 func (w *drawn) waiting(but string) (ids []string) {
 	for _, r := range w.model.Records() {

@@ -136,7 +136,7 @@ func (w *world) begin2() *writer {
 	return w.begin(w.a, "s", "st", "c", "other")[0]
 }
 
-// append2 appends under the number that the last write did not use.
+// append2 appends under the number of the last write, which was refused.
 func (r *writer) append2() {
 	r.w.Helper()
 	r.w.must(r.s.Append(r.w.Context(), r.same(), notice("x")))

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// glances tests what is read of a call without its log.
+// glances tests Glance, which reads the summary of a call without its log.
 var glances = []test{
 	{"the summary of a log is that of the last step that had one", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -46,7 +46,7 @@ var glances = []test{
 	}},
 }
 
-// briefly makes a step with a summary.
+// briefly makes a step that sets the summary.
 func (r *writer) briefly(what medium.Write) {
 	r.w.Helper()
 	s := r.next()
@@ -54,7 +54,8 @@ func (r *writer) briefly(what medium.Write) {
 	r.w.must(r.s.make(r.w.Context(), s))
 }
 
-// glances reads stream st of session s, of sessions without the stream, and of an unknown one.
+// glances compares the summary of stream st in session s. It also reads sessions without the stream,
+// and an unknown one.
 func (w *world) glances(brief string, ended bool, waits ...string) {
 	w.Helper()
 	got, err := w.b.Glance(w.Context(), []string{"none", "s", "s2"}, "st")

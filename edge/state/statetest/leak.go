@@ -50,8 +50,8 @@ var noStranger = []test{
 	}},
 }
 
-// usedAgain uses the session s at intervals of half its TTL, which is short, times times in each
-// way. It returns false if more than the TTL passed between two uses.
+// usedAgain uses the session s in each way, times times, at intervals of half its TTL, the constant
+// short. It returns false if more than the TTL passed between two uses.
 func usedAgain(w *world, times int) bool {
 	w.Helper()
 	used := time.Now()

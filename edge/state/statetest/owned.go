@@ -29,7 +29,7 @@ var owned = []test{
 				break
 			}
 		}
-		// At most an eighth is lent beyond the need.
+		// A session is lent at most an eighth of the bound more than it needs.
 		if n := len(ids); n < 6 || n > 8 {
 			w.Errorf("%d sessions with 8 KiB fit into 64 KiB", n)
 		}
@@ -64,7 +64,7 @@ var owned = []test{
 		if kept := w.logged(calls); kept == 0 || kept > 64*kib {
 			w.Errorf("%d logs of a caller keep %d bytes of at most %d", len(calls), kept, 64*kib)
 		}
-		// Another caller has room; what ends or is short fits.
+		// Another caller is not affected. Short ends of calls are accepted beyond the bound.
 		other := record("other")
 		other.Principal = caller("bob")
 		w.must(w.a.Create(w.Context(), other))
@@ -75,7 +75,7 @@ var owned = []test{
 		for _, x := range calls {
 			w.must(w.a.Delete(w.Context(), x.rec.Session))
 		}
-		// All of it was released, and the youngest entries stay.
+		// All bytes were released. The newest entries are kept.
 		x := w.chatty("t", 1)[0]
 		for i := range 10 {
 			x.append(state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(string(rune('a'+i)), 10*kib))})
@@ -92,7 +92,7 @@ var owned = []test{
 		}
 		x.append(log...)
 		w.logOf(x, "opqrst")
-		// Restored entries do not fit either.
+		// A Restore does not bring dropped entries back.
 		x.restore(true)
 		w.logOf(x, "opqrst")
 		w.must(w.a.Finish(w.Context(), x.next(), []byte("R"), log[:10]...))
@@ -127,7 +127,7 @@ var owned = []test{
 					w.wantOwned(err, 64*kib)
 					break
 				}
-				// The replica does nothing more with it.
+				// The replica does not continue the call, which becomes an orphan.
 				if err := w.fill(id, 8*kib, short); err != nil {
 					w.wantOwned(err, 64*kib)
 					break

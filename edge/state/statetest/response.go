@@ -152,7 +152,7 @@ func lost(w *world) {
 	if _, ok := w.isOrphan(w.b, "c"); ok {
 		w.Error("the call is still an orphan after its takeover")
 	}
-	// The zombie returns.
+	// The former owner returns.
 	w.must(w.a.Beat(w.Context()))
 	w.want(state.ErrFenced, w.a.Finish(w.Context(), x.next(), response("zombie")))
 	y.finish()
@@ -165,7 +165,7 @@ func lost(w *world) {
 func lapses(w *world) {
 	y := w.three()
 	at := w.a
-	// Losses and departures of replicas, and the lapses counted since the round began.
+	// The owner is lost, or leaves. lapses are those counted since the round began.
 	for i, step := range []struct {
 		leaves bool
 		lapses int
@@ -185,7 +185,7 @@ func lapses(w *world) {
 		y.append(notice("runs")) // A claim without a write may be taken over without a lapse.
 		at = next
 	}
-	// Its owner claims it itself, and then it asks: neither counts as a loss.
+	// Neither a claim by the owner itself nor a question counts as a loss.
 	c, y := w.claim(at, y.which())
 	if c.Request.Lapses != 2 {
 		w.Errorf("a call that its owner claims has %d lapses, want 2", c.Request.Lapses)
@@ -218,14 +218,14 @@ func takeover(w *world) {
 	if d := cmp.Diff(record("s"), owned.Session, equate); d != "" {
 		w.Errorf("the session (-want +got):\n%s", d)
 	}
-	// A second one is an orphan too; its attempt counts the lost re-run.
+	// The second owner is lost, too: the attempt counts its run.
 	if c, y = w.claim(w.a, y.which()); c.Request.Attempt != 3 || c.Phase != state.PhaseDispatched {
 		w.Errorf("claimed %+v, want attempt 3", c.Request)
 	}
 	y.park("q")
 	_, c, err = w.b.Answer(w.Context(), "s", "q", answer("x"))
 	w.must(err)
-	// Ready: lost before the backend was called, so nothing was tried yet.
+	// The owner was lost before it called the backend, so the attempt is still the first.
 	if c, y = w.claim(w.a, w.under(w.b, c).which()); c.Phase != state.PhaseReady || c.Request.Attempt != 1 || c.Request.Round != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1", c)
 	}

@@ -53,8 +53,7 @@ var rewinds = []test{
 		}
 		y.finish()
 	}},
-	// The lost owner had taken over the call itself, so both histories have one more owner than the
-	// first.
+	// Two replicas take the same call over, each in one history.
 	{"two heirs in two histories give no id twice", state.Limits{}, func(w *world) { twoHeirs(w, 2, 1) }},
 	{"nor if the second has the higher epoch", state.Limits{}, func(w *world) { twoHeirs(w, 1, 2) }},
 	{"of two heirs that run, the higher epoch wins", state.Limits{}, func(w *world) {
@@ -80,7 +79,7 @@ var rewinds = []test{
 		if !slices.Equal(got, want) {
 			w.Errorf("the log is %q, want %q", got, want)
 		}
-		// A reader that has seen the removed entries is sent those in their place.
+		// A reader that has seen the removed entries gets the entries that replaced them.
 		w.places(w.a, at{Stream: "st", Epoch: z.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 5})
 	}},
 	{"an epoch begins behind the places of entries that are lost", state.Limits{}, func(w *world) {
@@ -238,7 +237,8 @@ var rewinds = []test{
 	}},
 }
 
-// twoHeirs takes a call over in two histories, with these random bits.
+// twoHeirs takes a call over in two histories, with the random bits one and other, and checks that no
+// event id stands for two entries.
 func twoHeirs(w *world, one, other uint32) {
 	seen := map[string]string{}
 	read := func() {

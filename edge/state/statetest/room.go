@@ -21,7 +21,7 @@ var room = []test{
 			w.must(err)
 			w.must(w.b.Finish(w.Context(), w.taken(x).next(), make([]byte, 20*kib)))
 		}
-		// After the tenth call's 8 KiB of params there was room for two, and then for its response.
+		// The tenth call's 8 KiB of params left room for the responses of two others. Its end made room for its own.
 		w.kept(10, 7, 8, 9)
 	}},
 	{"finished streams are bounded by number", state.Limits{StreamsPerSession: 3}, func(w *world) {
@@ -44,7 +44,7 @@ var room = []test{
 		first.finish()
 		third, err := w.beginBig(2)
 		w.must(err)
-		// The finished stream made room; neither a repetition nor a refusal is counted.
+		// The finished stream made room. Repeated and refused writes are not counted.
 		w.must(w.a.Finish(w.Context(), third.next(), nil))
 		w.must(w.a.Finish(w.Context(), third.same(), nil))
 		_, err = w.beginBig(3)
@@ -117,14 +117,15 @@ func (w *world) beginBig(i int) (*writer, error) {
 	return w.under(w.a, records[0]), nil
 }
 
-// taken is the call after a takeover by the other replica.
+// taken returns the writer of the call after a takeover by replica b.
 func (w *world) taken(x *writer) *writer {
 	w.Helper()
 	_, y := w.claim(w.b, x.which())
 	return y
 }
 
-// kept compares which of the finished streams st0 … st<n-1> can be read.
+// kept fails the test unless exactly the streams st<i>, for i in want, of the finished streams st0 to
+// st<n-1> can be read.
 func (w *world) kept(n int, want ...int) {
 	w.Helper()
 	for i := range n {
@@ -140,7 +141,7 @@ func (w *world) kept(n int, want ...int) {
 	}
 }
 
-// logOf compares the log of a call, each entry by its first byte.
+// logOf compares the log of a call with want, which has the first byte of each entry.
 func (w *world) logOf(x *writer, want string) {
 	w.Helper()
 	got, _ := w.all(w.b, x.rec.Session, x.rec.Stream)

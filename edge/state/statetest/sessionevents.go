@@ -124,14 +124,14 @@ var sessionEvents = []test{
 	}},
 }
 
-// ears are the session events that were handled.
-type ears struct {
+// handledEvents are the session events that were handled.
+type handledEvents struct {
 	mu    sync.Mutex
 	heard map[*replica][]state.SessionEvent
 }
 
-func (w *world) listen(replicas ...*replica) *ears {
-	e := &ears{heard: map[*replica][]state.SessionEvent{}}
+func (w *world) listen(replicas ...*replica) *handledEvents {
+	e := &handledEvents{heard: map[*replica][]state.SessionEvent{}}
 	for _, s := range replicas {
 		s.Answering(func(b state.SessionEvent) {
 			e.mu.Lock()
@@ -143,7 +143,7 @@ func (w *world) listen(replicas ...*replica) *ears {
 }
 
 // notify notifies the other replicas and compares which have handled it.
-func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*replica) {
+func (w *world) notify(s *replica, b state.SessionEvent, e *handledEvents, want ...*replica) {
 	w.Helper()
 	w.must(s.Notify(w.Context(), b))
 	e.mu.Lock()
@@ -161,7 +161,7 @@ func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*repli
 
 // hear waits until exactly one replica has received the events of requests that have begun, and
 // clears them.
-func (w *world) hear(e *ears, s *replica, requests ...string) {
+func (w *world) hear(e *handledEvents, s *replica, requests ...string) {
 	w.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		e.mu.Lock()
@@ -189,7 +189,7 @@ func (w *world) hear(e *ears, s *replica, requests ...string) {
 	}
 }
 
-// requests compares the requests that a session is loaded with; a look has none.
+// requests compares the requests of a loaded session, and checks that a session read without use has none.
 func (w *world) requests(session string, want ...string) {
 	w.Helper()
 	got, err := w.b.Store.Load(w.Context(), session, true)

@@ -23,7 +23,7 @@ var logBeforeWire = []test{
 		for i, p := range want {
 			w.places(w.b, at{Stream: "st", Epoch: p.Epoch, Seq: p.Seq}, want[i+1:]...)
 		}
-		// Between two places, and after the last of its epoch.
+		// Positions between two entries, and after the last entry of an epoch.
 		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 5}, want[3:]...)
 		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 12}, want[4:]...)
 	}},
@@ -35,7 +35,7 @@ var logBeforeWire = []test{
 				w.Fatalf("the page is %+v, want one that is ahead of the third entry", page)
 			}
 		}
-		// The writer repeats what is lost: the log reaches the position again.
+		// The writer appends until the log has reached the position.
 		x.append(notice("4"), notice("5"))
 		x.append(notice("6"))
 		if got, page := w.read(w.a, "s", beyond, 0); len(got) != 1 || got[0].Seq != 6 || page.Ahead {
@@ -69,7 +69,7 @@ var logBeforeWire = []test{
 		if lost.rec.Epoch == kept.rec.Epoch {
 			w.Fatalf("two histories have the epoch %d", kept.rec.Epoch)
 		}
-		// A reader that has seen the one has not seen the other.
+		// A reader of one history gets the entries of the other.
 		if got, page := w.read(w.b, "s", at{Stream: "st", Epoch: lost.rec.Epoch, Seq: 5}, 0); len(got) != 2 || page.Ahead {
 			w.Errorf("a position of another history gives %+v, want two entries: %+v", got, page)
 		}
@@ -111,8 +111,8 @@ var logBeforeWire = []test{
 	}},
 }
 
-// aheadOfBatch loses the writes of one call of a batch, which another call has not heard of: it writes on, at places that a reader knows for
-// what was lost.
+// aheadOfBatch loses the writes of one call of a batch. Another call of the batch continues, and
+// reuses the places of the lost entries, which a reader has seen.
 func aheadOfBatch(w *world) {
 	w.session(w.a, "s")
 	x := w.begin(w.a, "s", "st", "c1", "c2", "c3")
