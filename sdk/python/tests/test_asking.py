@@ -298,12 +298,12 @@ def test_a_group_without_a_fault_is_its_first_member(caplog: pytest.LogCaptureFi
         return [t.result() for t in tasks]
 
     raising("failure", Failure(Reason.UNAVAILABLE, "later"), ValueError("too"))
-    raising("told", ValueError("the file is too large"))
+    raising("error", ValueError("the file is too large"))
     raising("fault", Failure(Reason.UNAVAILABLE, "later"), TypeError("secret"))
     assert call_tool(s, "asks", answers=lambda r: accepted({r.key: r.key})).structured == ["a", "b"]
     failure = call_tool(s, "failure").failure
     assert failure is not None and (failure.reason, failure.message) == (Reason.UNAVAILABLE, "later")
-    assert call_tool(s, "told").text == "the file is too large" and not caplog.records
+    assert call_tool(s, "error").text == "the file is too large" and not caplog.records
     fault = call_tool(s, "fault").failure
     assert fault is not None and fault.message == "tool fault failed by a fault of the service" and "secret" in caplog.text
 

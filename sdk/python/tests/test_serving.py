@@ -90,7 +90,7 @@ def test_progress_is_coalesced_when_the_reader_is_slow() -> None:
     assert len(out.progress) <= 65 and out.progress[-1].progress == last
 
 
-def test_an_async_handler_is_cancelled_and_a_plain_one_is_told() -> None:
+def test_an_async_handler_is_cancelled_and_a_plain_one_is_notified() -> None:
     s = Server("test", "1")
     begun: list[str] = []
     ended: list[str] = []

@@ -173,18 +173,19 @@ test("a step under the key of another one ends the call, whatever the handler ca
     return String(await call.once("order", () => 2));
   });
   const client = new TestClient(server, { answers: { cups: accepted({ cups: 1 }) } });
-  const told = async (tool: string) => {
+  const outcomeOf = async (tool: string) => {
     made = [];
     const { failure, text } = await client.callTool(tool);
     return [failure?.message ?? text, made.join()];
   };
   const twice =
     'once "order" came twice in one round, where the second has the value of the first; give each its own key, as `order-${id}`';
-  for (const tool of ["loop", "joined", "caught", "replayed"]) assert.deepEqual(await told(tool), [twice, "a"], tool);
-  assert.match((await told("unkept"))[0]!, /once "order": the Map is no JSON/);
-  assert.match((await told("empty"))[0]!, /the key of once has 1 to 128 bytes, not 0/);
-  assert.match((await told("long"))[0]!, /the key of once has 1 to 128 bytes, not 129/);
-  assert.deepEqual(await told("again"), ["2", ""]);
+  for (const tool of ["loop", "joined", "caught", "replayed"])
+    assert.deepEqual(await outcomeOf(tool), [twice, "a"], tool);
+  assert.match((await outcomeOf("unkept"))[0]!, /once "order": the Map is no JSON/);
+  assert.match((await outcomeOf("empty"))[0]!, /the key of once has 1 to 128 bytes, not 0/);
+  assert.match((await outcomeOf("long"))[0]!, /the key of once has 1 to 128 bytes, not 129/);
+  assert.deepEqual(await outcomeOf("again"), ["2", ""]);
 });
 
 test("a loop that asks one question until it likes the answer ends, and so does one that catches two under one key", async () => {
@@ -200,12 +201,15 @@ test("a loop that asks one question until it likes the answer ends, and so does 
     return call.ask("cups", "How many b?", order).then(String, () => "could not");
   });
   const client = new TestClient(server, { answers: { cups: accepted({ cups: 1 }) } });
-  const told = async (tool: string) => (await client.callTool(tool)).failure?.message;
+  const failureOf = async (tool: string) => (await client.callTool(tool)).failure?.message;
   assert.equal(
-    await told("until"),
+    await failureOf("until"),
     'one round asked the question "cups" 1000 times, and its answer stays the same; ask again under another key, as `cups-${attempt}`',
   );
-  assert.equal(await told("caught"), 'two different questions have the key "cups"; give each its own, as `sure-${id}`');
+  assert.equal(
+    await failureOf("caught"),
+    'two different questions have the key "cups"; give each its own, as `sure-${id}`',
+  );
 });
 
 test("no client can say what once keeps", () => {
@@ -306,14 +310,14 @@ test("what is asked and not awaited is an error of the call, in the first round 
     return String(cups);
   });
   const client = new TestClient(server, { answers: { cups: accepted({ cups: 2 }), roots: roots() } });
-  const told = async (name: string) => (await client.callTool(name)).failure?.message;
+  const failureOf = async (name: string) => (await client.callTool(name)).failure?.message;
   const write = "was not awaited: write await before the call, or return it";
-  assert.equal(await told("ask"), `question "cups" ${write}`);
-  assert.equal(await told("late"), `questions "cups", "roots" ${write}`);
-  assert.equal(await told("then"), `question "cups" ${write}`);
-  assert.equal(await told("helper"), `question "cups" ${write}`);
-  assert.equal(await told("once"), `once "order" ${write}`);
-  assert.equal(await told("second"), `question "roots" ${write}`);
+  assert.equal(await failureOf("ask"), `question "cups" ${write}`);
+  assert.equal(await failureOf("late"), `questions "cups", "roots" ${write}`);
+  assert.equal(await failureOf("then"), `question "cups" ${write}`);
+  assert.equal(await failureOf("helper"), `question "cups" ${write}`);
+  assert.equal(await failureOf("once"), `once "order" ${write}`);
+  assert.equal(await failureOf("second"), `question "roots" ${write}`);
   assert.equal((await client.getPrompt("prompt")).failure?.message, `question "roots" ${write}`);
   assert.equal((await client.callTool("ask")).inputRequired, undefined);
 });
@@ -449,7 +453,7 @@ test("a form that no client can show is refused before it is asked", () => {
   form("q", "?", z.object({}));
 });
 
-test("a fault is told as one, though questions are open", async () => {
+test("a fault is reported as a fault although questions are open", async () => {
   const logged: string[] = [];
   const logger = {
     info() {},

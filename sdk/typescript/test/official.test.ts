@@ -149,15 +149,15 @@ test("results of prompts and reads are taken as the official SDK has them", asyn
   const prompted = await client.getPrompt("whole");
   const { description, messages, _meta } = prompted.result!;
   assert.deepEqual([description, messages[0]?.content.text, _meta], ["d", "Hi", { a: 1 }]);
-  const told = async (name: string) => (await client.getPrompt(name)).failure?.message;
+  const failureOf = async (name: string) => (await client.getPrompt(name)).failure?.message;
   const value = 'return a string, { role: "user", content: "…" }, or a list of them';
-  assert.equal(await told("role"), 'a role is "user" or "assistant", not "system"');
+  assert.equal(await failureOf("role"), 'a role is "user" or "assistant", not "system"');
   assert.equal(
-    await told("stray"),
+    await failureOf("stray"),
     `prompt "stray" returned an object with "messages", as a result of a prompt has, and "model", which it has not: for a value, ${value}`,
   );
-  assert.match((await told("messages")) ?? "", /"messages", which in a result of a prompt is a list of messages/);
-  assert.equal(await told("none"), `prompt "none" returned what is no message: ${value}`);
+  assert.match((await failureOf("messages")) ?? "", /"messages", which in a result of a prompt is a list of messages/);
+  assert.equal(await failureOf("none"), `prompt "none" returned what is no message: ${value}`);
   const whole = await client.readResource("a://whole");
   assert.deepEqual(
     [whole.result?.contents.map((c) => [c.uri, c.text]), whole.result?._meta],

@@ -77,7 +77,7 @@ test("flags say where to serve", () => {
   assert.throws(() => flags(["9000"]), /unknown argument "9000": flags begin with --/);
 });
 
-test("events come before one outcome, and a signal that nobody aborted stays so", async () => {
+test("events come before one outcome, and a signal that was not aborted stays so", async () => {
   const server = make();
   let signal: AbortSignal | undefined;
   server.registerTool("work", {}, (_, call) => {
@@ -233,8 +233,8 @@ test("a call is a span of its caller's trace, which is active in the handler", a
 
 test("onCancel has the call's state and id", async () => {
   const server = make();
-  const told: unknown[] = [];
-  server.registerTool("job", { onCancel: (call) => void told.push(call.id, call.state) }, () => "");
+  const cancellations: unknown[] = [];
+  server.registerTool("job", { onCancel: (call) => void cancellations.push(call.id, call.state) }, () => "");
   const { tools } = await serving(server);
   const cancel = (name: string, state = Buffer.alloc(0)) =>
     new Promise<number>((resolve) =>
@@ -243,7 +243,7 @@ test("onCancel has the call's state and id", async () => {
   assert.equal(await cancel("job"), 0);
   assert.equal(await cancel("other"), 0);
   assert.equal(await cancel("job", Buffer.from("not ours")), 3);
-  assert.deepEqual(told, ["c1", undefined]);
+  assert.deepEqual(cancellations, ["c1", undefined]);
 });
 
 test("with identity, work without a signed one is refused, and the principal is who it says", async () => {
@@ -499,7 +499,7 @@ test("health and reflection are served", async () => {
   assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
 });
 
-test("what is no socket is not removed, but a socket that nobody serves", async () => {
+test("what is no socket is not removed, but a socket without a server is", async () => {
   const dir = mkdtempSync(join(tmpdir(), "mcpedge-"));
   const [file, socket] = [join(dir, "file"), join(dir, "socket")];
   const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 9))`;

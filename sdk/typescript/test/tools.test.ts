@@ -116,10 +116,10 @@ test("a number that JSON does not have is an error that names its member", async
   server.registerTool("whole", {}, () => structured(NaN));
   server.registerTool("member", {}, () => structured({ a: [{ share: -Infinity }] }));
   const client = new TestClient(server);
-  const told = async (name: string) => (await client.callTool(name)).failure?.message;
+  const failureOf = async (name: string) => (await client.callTool(name)).failure?.message;
   const why = "is no JSON; use null or a text instead";
-  assert.equal(await told("whole"), `the result cannot be encoded: the number NaN ${why}`);
-  assert.equal(await told("member"), `the result cannot be encoded: the number -Infinity at "share" ${why}`);
+  assert.equal(await failureOf("whole"), `the result cannot be encoded: the number NaN ${why}`);
+  assert.equal(await failureOf("member"), `the result cannot be encoded: the number -Infinity at "share" ${why}`);
 });
 
 test("a call is not disturbed when its tool is removed", async () => {

@@ -363,14 +363,14 @@ class ServingTest {
   }
 
   @Test
-  void aCancelledTaskIsToldOf() {
-    List<String> told = new ArrayList<>();
-    s.onCancel("job", call -> told.add(call.id()));
+  void theHandlerIsCalledForACancelledTask() {
+    List<String> cancelled = new ArrayList<>();
+    s.onCancel("job", call -> cancelled.add(call.id()));
     try (var client = new TestClient(s)) {
       var request = CancelCallRequest.newBuilder().setName("job").setContext(Contexts.DEFAULT).build();
       ToolServiceGrpc.newBlockingStub(client.channel()).cancelCall(request);
       ToolServiceGrpc.newBlockingStub(client.channel()).cancelCall(request.toBuilder().setName("other").build());
-      assertEquals(List.of("test"), told);
+      assertEquals(List.of("test"), cancelled);
     }
   }
 
@@ -426,7 +426,7 @@ class ServingTest {
   void itListensOnASocket(@TempDir Path folder) throws Exception {
     Path path = folder.resolve("s.sock");
     s.tool("t", "", call -> "");
-    for (int i = 0; i < 2; i++) { // the second time a socket is there that nobody serves
+    for (int i = 0; i < 2; i++) { // the second time there is a socket without a server
       try (Serving serving = s.start("unix:" + path)) {
         assertEquals(-1, serving.port());
         assertThrows(java.io.IOException.class, () -> s.start("unix:" + path));
@@ -539,20 +539,20 @@ class ServingTest {
   /** Pending log messages of a slow reader are bounded, and the reader gets the number of dropped ones. */
   @Test
   void slowReadersGetTheLastProgress() throws Exception {
-    CountDownLatch told = new CountDownLatch(1);
-    s.tool("flood", "Tells much", call -> {
+    CountDownLatch sent = new CountDownLatch(1);
+    s.tool("flood", "Logs much", call -> {
       for (int i = 1; i <= 20_000; i++) {
         call.progress(i);
         call.log(Level.INFO, "x".repeat(100));
       }
-      told.countDown();
+      sent.countDown();
       return "";
     });
     try (Serving serving = s.start("127.0.0.1:0")) {
       ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
       var stream = ToolServiceGrpc.newBlockingStub(channel)
           .callTool(CallToolRequest.newBuilder().setName("flood").setContext(Contexts.DEFAULT).build());
-      told.await(); // nobody reads meanwhile
+      sent.await(); // the client does not read meanwhile
       double last = 0;
       int messages = 0;
       String said = "";

@@ -430,7 +430,7 @@ class ToolsTest {
 
   @Test
   void eventsAreWhatTheClientWants() {
-    s.tool("t", "Tells", call -> {
+    s.tool("t", "Reports", call -> {
       call.progress(1, 2, "one");
       call.progress(1);
       call.progress(2, 2);
