@@ -34,7 +34,7 @@ type Server struct {
 	requests  []Request
 }
 
-// object is one in a version that does not change any more.
+// object is one version of an object. It is immutable.
 type object struct {
 	fields map[string]any
 	labels map[string]string
@@ -47,13 +47,13 @@ type event struct {
 	before, now *object // nil: it was not there
 }
 
-// Request is one that the server got.
+// Request is a request to the server.
 type Request struct {
 	// Verb is list or watch.
 	Verb string
-	// Path and Selector of labels.
+	// Path is the path, Selector the label selector.
 	Path, Selector string
-	// Continue is the token of a page of a list, and Version where a watch begins.
+	// Continue is the token of a page of a list, Version the version after which a watch begins.
 	Continue, Version string
 	// Token is the bearer token.
 	Token string
@@ -68,7 +68,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// StartTLS starts one that speaks TLS and HTTP/2, with a file of the certificates that verify it.
+// StartTLS starts an empty server with TLS and HTTP/2, and returns a file of the CAs that verify it.
 func StartTLS(t testing.TB) *Server {
 	t.Helper()
 	s := prepare(t)
@@ -82,7 +82,7 @@ func StartTLS(t testing.TB) *Server {
 	return s
 }
 
-// prepare makes one that is to be started.
+// prepare returns an empty server that is not started.
 func prepare(t testing.TB) *Server {
 	s := &Server{objects: map[string]*object{}, grown: make(chan struct{})}
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
@@ -93,13 +93,13 @@ func prepare(t testing.TB) *Server {
 	return s
 }
 
-// Config is how a client reaches it.
+// Config returns the configuration of a client of the server.
 func (s *Server) Config() *api.Config {
 	c := s.config
 	return &c
 }
 
-// Handler is what serves, for a test that stands before it.
+// Handler returns the server's handler, for tests that put another handler in front of it.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // GoAway makes the server refuse all requests and close open ones, or serve again.
@@ -113,7 +113,7 @@ func (s *Server) GoAway(away bool) {
 	}
 }
 
-// EndWatches ends all watches as when their time is over, with a bookmark.
+// EndWatches ends all watches with a bookmark, as at their timeout.
 func (s *Server) EndWatches() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *Server) EndWatches() {
 	s.wake()
 }
 
-// Forget forgets all changes so far: a watch from an older version is refused.
+// Forget drops the history of changes: a watch from an older version is refused.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *Server) wake() {
 // kinds are the resources with the group and the kind of their objects.
 var kinds = map[string][2]string{"services": {"v1", "Service"}, "endpointslices": {"discovery.k8s.io/v1", "EndpointSlice"}}
 
-// keyOf is the key of a *api.Service or *api.EndpointSlice.
+// keyOf returns the key of a *api.Service or *api.EndpointSlice.
 func keyOf(o metaObject) string {
 	resource := "services"
 	if _, ok := o.(*api.EndpointSlice); ok {
@@ -149,7 +149,7 @@ func keyOf(o metaObject) string {
 // metaObject is an api.Object.
 type metaObject interface{ Meta() *api.Metadata }
 
-// Put makes or replaces a *api.Service or *api.EndpointSlice.
+// Put adds or replaces a *api.Service or *api.EndpointSlice.
 func (s *Server) Put(o metaObject) {
 	text, err := json.Marshal(o)
 	now := &object{labels: maps.Clone(o.Meta().Labels)}
@@ -162,7 +162,7 @@ func (s *Server) Put(o metaObject) {
 	s.change(keyOf(o), now)
 }
 
-// Remove removes one.
+// Remove removes a *api.Service or *api.EndpointSlice.
 func (s *Server) Remove(o metaObject) { s.change(keyOf(o), nil) }
 
 func (s *Server) change(key string, now *object) {
@@ -223,7 +223,7 @@ func (o *object) matches(selector string) bool {
 	return true
 }
 
-// list answers with a page of the objects there are, in order of their names: of limit at most if that is not zero.
+// list responds with a page of the objects in the order of their names: at most limit of them, unless limit is 0.
 func (s *Server) list(w http.ResponseWriter, resource, prefix string, asked Request, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +293,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource, prefix 
 	}
 }
 
-// at is an object as an event of a version has it.
+// at returns the JSON of an object in an event of a version.
 func (o *object) at(version int) map[string]any {
 	fields := maps.Clone(o.fields)
 	metadata := maps.Clone(fields["metadata"].(map[string]any))
@@ -315,7 +315,7 @@ func (e *event) forSelector(selector string) (kind string, o *object) {
 	return "", nil
 }
 
-// Requests are those that the server got.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // Decide answers a check. ctx is that of the RPC.
 type Decide func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error)
 
-// Server is a policy server. It allows everything until By is called. It is safe for concurrent
+// Server is a policy server. It allows everything until SetDecide is called. It is safe for concurrent
 // use.
 type Server struct {
 	authv3.UnimplementedAuthorizationServer

@@ -149,7 +149,7 @@ func (e *Edge) End(t testing.TB) {
 	e.AwaitEnd(t)
 }
 
-// Write replaces a file of settings as a whole, so that an edge that reads it at the same time has the text before or this one.
+// Write replaces a file of settings atomically: an edge that reads it at the same time gets the old text or the new one.
 func Write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(name+"~", []byte(text), 0o600); err != nil {

@@ -21,7 +21,7 @@ type (
 	List    func(ctx context.Context, req *hookv1.CheckListRequest) (*hookv1.CheckListResponse, error)
 )
 
-// Server is a hook. It passes everything until By, OnResult or OnList is called. It is safe for concurrent use.
+// Server is a hook. It passes everything until SetRequest, OnResult or OnList is called. It is safe for concurrent use.
 type Server struct {
 	hookv1.UnimplementedHookServiceServer
 	// Addr is host:port.
@@ -130,7 +130,7 @@ func Hidden() *hookv1.ListVerdict {
 	return &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Deny{Deny: &hookv1.Deny{}}}
 }
 
-// Texts gives an entry other texts.
+// Texts replaces the texts of an entry.
 func Texts(title, description string) *hookv1.ListVerdict {
 	return &hookv1.ListVerdict{Verdict: &hookv1.ListVerdict_Replace{Replace: &hookv1.ListTexts{Title: title, Description: description}}}
 }
@@ -200,7 +200,7 @@ func Outcome(o *hookv1.Outcome) Result {
 	}
 }
 
-// Text is the result of a tool that is a text.
+// Text returns a tool result with one text.
 func Text(text string) *hookv1.Outcome {
 	return &hookv1.Outcome{Outcome: &hookv1.Outcome_Tool{Tool: &pb.CallToolResult{
 		Content: []*pb.ContentBlock{{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: text}}}},

@@ -24,7 +24,7 @@ func (s Secret) IsNumber() bool { return strings.Trim(s.Text, "0123456789") == "
 // IsIn reports whether the secret is in a text, also if it has escapes.
 func (s Secret) IsIn(text string) bool { return strings.Contains(text, s.Part) }
 
-// prefixes are shapes of keys: what begins them, the length of the rest, and whether it may be longer.
+// prefixes are shapes of keys: the prefix, the length of the rest, and whether that may be longer.
 var prefixes = []struct {
 	text string
 	n    int
