@@ -68,7 +68,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// StartTLS starts an empty server with TLS and HTTP/2, and returns a file of the CAs that verify it.
+// StartTLS starts an empty server with TLS and HTTP/2. Its Config has the file of the CA that verifies it.
 func StartTLS(t testing.TB) *Server {
 	t.Helper()
 	s := prepare(t)
