@@ -17,8 +17,8 @@ type trials struct {
 	of map[mcp.Trial]int64
 }
 
-// RecordTrial records what a setting in audit mode would have done with the request that is served with ctx: it counts the trial and adds it to
-// the request's records in the audit, to each of them once. A record that was written before does not have it.
+// RecordTrial records what a setting in audit mode would have done with the request that is served with ctx: it counts the trial and
+// adds it to the request's records in the audit, to each of them once. A record that was written before does not have it.
 func (t *Telemetry) RecordTrial(ctx context.Context, trial mcp.Trial) {
 	if t == nil {
 		return
