@@ -3,9 +3,9 @@ package redis_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -29,6 +29,30 @@ func made(t *testing.T, r *redis.Replica, session string) (*statetest.Writer, er
 	return w[0], nil
 }
 
+// acknowledged is made for a call that the replicas of Redis acknowledge, which may take a busy machine longer than a beginning waits.
+func acknowledged(t *testing.T, r *redis.Replica, session string) *statetest.Writer {
+	t.Helper()
+	must(t, r.Create(t.Context(), record(session)))
+	var w []*statetest.Writer
+	awaitAcknowledged(t, func() (err error) {
+		w, err = statetest.Begin(t.Context(), r, session, "st", call("c"))
+		return err
+	})
+	return w[0]
+}
+
+// awaitAcknowledged repeats begin until it is acknowledged.
+func awaitAcknowledged(t *testing.T, begin func() error) {
+	t.Helper()
+	await.Until(t, "an acknowledgement", func() bool {
+		err := begin()
+		if err != nil {
+			want(t, state.ErrUnacknowledged, err)
+		}
+		return err == nil
+	})
+}
+
 // What begins is acknowledged by as many replicas of Redis as are demanded, or it is an error that
 // says so: none is there, it is paused, it is lost, it is back. Nothing else waits for replicas,
 // and the server counts as one that answers.
@@ -47,29 +71,26 @@ func TestBeginIsAcknowledged(t *testing.T) {
 	replica := connect(t, second.Addr)
 	replicate(t, replica, master.Addr)
 	must(t, connect(t, master.Addr).ScriptFlush(t.Context()).Err())
-	w, err := made(t, r, "one")
-	must(t, err)
+	w := acknowledged(t, r, "one")
 	if replica.Exists(t.Context(), "mcpedge:{one}:c:c").Val() != 1 {
 		t.Error("the replica that acknowledged the call does not have it")
 	}
 
 	must(t, second.Pause())
 	refused("paused", "two")
-	_, err = statetest.Begin(t.Context(), r, "two", "other", call("d"))
+	_, err := statetest.Begin(t.Context(), r, "two", "other", call("d"))
 	want(t, state.ErrUnacknowledged, err)
 	// What need not be acknowledged is not.
 	must(t, w.Append(t.Context(), state.Entry{Kind: state.EntryNotice, Data: []byte(`1`)}))
 	must(t, r.Delete(t.Context(), "two"))
 	must(t, second.Resume())
-	_, err = made(t, r, "three")
-	must(t, err)
+	acknowledged(t, r, "three")
 
 	second.Kill()
 	refused("lost", "four")
 	must(t, second.Restart())
 	replicate(t, connect(t, second.Addr), master.Addr)
-	_, err = made(t, r, "five")
-	must(t, err)
+	acknowledged(t, r, "five")
 	if s := r.Stats(); !s.Healthy || s.Trips > 0 {
 		t.Errorf("stats %+v: Redis answered all the while", s)
 	}
@@ -81,26 +102,26 @@ func TestRepeatedBeginIsAcknowledged(t *testing.T) {
 	master, second := redisserver.ForTest(t), redisserver.ForTest(t)
 	replicate(t, connect(t, second.Addr), master.Addr)
 	r := start(t, connect(t, master.Addr), redis.Options{Acknowledge: 1})
-	_, err := made(t, r, "s")
-	must(t, err)
+	acknowledged(t, r, "s")
 	again := func() error {
 		_, err := statetest.Begin(t.Context(), r, "s", "st", call("c"))
 		return err
 	}
-	must(t, again())
+	awaitAcknowledged(t, again)
 	must(t, second.Pause())
 	for range 2 {
 		want(t, state.ErrUnacknowledged, again())
 	}
 	must(t, second.Resume())
-	must(t, again())
+	awaitAcknowledged(t, again)
 }
 
 // Many that wait for replicas that are gone leave connections for what need not wait.
 func TestWaitingLeavesConnections(t *testing.T) {
 	t.Parallel()
+	const connections = 24
 	master := redisserver.ForTest(t)
-	c := goredis.NewClient(&goredis.Options{Addr: master.Addr, PoolSize: 24, PoolTimeout: 300 * time.Millisecond, ContextTimeoutEnabled: true})
+	c := goredis.NewClient(&goredis.Options{Addr: master.Addr, PoolSize: connections, PoolTimeout: patience, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	r := start(t, c, redis.Options{Acknowledge: 1})
 	must(t, r.Create(t.Context(), record("s")))
@@ -112,14 +133,31 @@ func TestWaitingLeavesConnections(t *testing.T) {
 			}
 		})
 	}
+	direct, most := connect(t, master.Addr), 0
+	await.Until(t, "beginnings that wait", func() bool { most = max(most, blocked(t, direct)); return most > 0 })
 	for range 20 {
 		_, err := r.Load(t.Context(), "s", true)
 		must(t, err)
+		most = max(most, blocked(t, direct))
 	}
 	all.Wait()
+	if most >= connections*3/4 {
+		t.Errorf("%d of %d connections wait", most, connections)
+	}
 	if s := r.Stats(); s.Trips > 0 {
 		t.Errorf("stats %+v: Redis answered all the while", s)
 	}
+}
+
+// blocked returns how many connections wait for replicas of Redis.
+func blocked(t *testing.T, direct *goredis.Client) (n int) {
+	t.Helper()
+	text, err := direct.Info(t.Context(), "clients").Result()
+	must(t, err)
+	_, after, _ := strings.Cut(text, "blocked_clients:")
+	_, err = fmt.Sscan(after, &n)
+	must(t, err)
+	return n
 }
 
 // What was acknowledged is there when the replica takes the place of its master.
@@ -129,7 +167,7 @@ func TestAcknowledgedWritesOutliveAFailover(t *testing.T) {
 	promoted := connect(t, second.Addr)
 	replicate(t, promoted, first.Addr)
 	p := startProxy(t, first.Addr)
-	c := goredis.NewClient(eager(p.addr))
+	c := goredis.NewClient(eager(p))
 	t.Cleanup(func() { _ = c.Close() })
 	r := start(t, c, redis.Options{Acknowledge: 1})
 	var kept []string
@@ -143,8 +181,7 @@ func TestAcknowledgedWritesOutliveAFailover(t *testing.T) {
 			must(t, second.Resume())
 			break
 		}
-		_, err := made(t, r, id)
-		must(t, err)
+		acknowledged(t, r, id)
 		kept = append(kept, id)
 	}
 	must(t, promoted.Do(t.Context(), "replicaof", "no", "one").Err())
@@ -188,12 +225,12 @@ func TestANodeOfAClusterIsAcknowledgedByItsOwnReplicas(t *testing.T) {
 		if seen[alone]++; seen[alone] > 3 {
 			continue
 		}
-		_, err = made(t, r, id)
-		if alone {
-			want(t, state.ErrUnacknowledged, err)
-		} else {
-			must(t, err)
+		if !alone {
+			acknowledged(t, r, id)
+			continue
 		}
+		_, err = made(t, r, id)
+		want(t, state.ErrUnacknowledged, err)
 	}
 	if seen[true] == 0 || seen[false] == 0 {
 		t.Errorf("sessions of nodes with a replica and without: %v", seen)

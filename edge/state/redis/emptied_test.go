@@ -19,7 +19,7 @@ func TestRedisThatCameBackEmpty(t *testing.T) {
 	var log lines
 	srv := redisserver.ForTest(t)
 	p, admin := startProxy(t, srv.Addr), connect(t, srv.Addr)
-	c := goredis.NewClient(eager(p.addr))
+	c := goredis.NewClient(eager(p))
 	t.Cleanup(func() { _ = c.Close() })
 	r := start(t, c, redis.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if _, err := r.Secret(t.Context()); err != nil {
@@ -51,7 +51,7 @@ func TestSecretIsRestoredLater(t *testing.T) {
 	srv := redisserver.ForTest(t)
 	p, admin := startProxy(t, srv.Addr), connect(t, srv.Addr)
 	must(t, admin.Do(t.Context(), "ACL", "SETUSER", "edge", "on", "nopass", "+@all", "~*", "&*").Err())
-	options := eager(p.addr)
+	options := eager(p)
 	options.Username, options.Password = "edge", "any"
 	c := goredis.NewClient(options)
 	t.Cleanup(func() { _ = c.Close() })

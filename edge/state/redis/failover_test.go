@@ -148,10 +148,9 @@ func TestSentinelFailsOver(t *testing.T) {
 	t.Parallel()
 	first, second := redisserver.ForTest(t), redisserver.ForTest(t)
 	replicate(t, connect(t, second.Addr), first.Addr)
-	o := eager("")
 	c := goredis.NewUniversalClient(&goredis.UniversalOptions{
 		MasterName: "edge", Addrs: []string{startSentinel(t, first.Addr)},
-		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, MaxRetries: 1, ContextTimeoutEnabled: true,
+		DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, MaxRetries: 1, ContextTimeoutEnabled: true,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	w := &troubled{T: t, a: start(t, c, redis.Options{Replica: "a"}), b: start(t, c, redis.Options{Replica: "b"})}
@@ -173,9 +172,8 @@ func TestSentinelFailsOver(t *testing.T) {
 func TestABreakerStandsBeforeEachNodeOfACluster(t *testing.T) {
 	t.Parallel()
 	nodes, addrs := startNodes(t, "--cluster-require-full-coverage", "no")
-	o := eager("")
 	c := goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs: addrs, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, MaxRetries: 1, ContextTimeoutEnabled: true,
+		Addrs: addrs, DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, MaxRetries: 1, ContextTimeoutEnabled: true,
 	})
 	t.Cleanup(func() { _ = c.Close() })
 	r := start(t, c, redis.Options{})

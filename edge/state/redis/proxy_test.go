@@ -2,10 +2,13 @@ package redis_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // proxy stands between clients and a Redis, and can fail in the ways a network does.
@@ -18,6 +21,8 @@ type proxy struct {
 	refusing bool
 	held     chan struct{}
 	conns    map[net.Conn]struct{}
+	// dialed are the ends of the clients that dial made.
+	dialed map[*hurried]struct{}
 	// The reply to what contains match is lost with its connection, so many times.
 	match []byte
 	times int
@@ -29,7 +34,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]struct{}{}}
+	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]struct{}{}, dialed: map[*hurried]struct{}{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -158,11 +163,14 @@ func (p *proxy) refuse(on bool) {
 	}
 }
 
-// hold passes nothing on until release.
+// hold passes nothing on until release. The deadlines of the clients that dial connected pass soon.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held = make(chan struct{})
+	for c := range p.dialed {
+		_ = c.apply()
+	}
 }
 
 func (p *proxy) release() {
@@ -180,4 +188,58 @@ func (p *proxy) pointAt(target string) {
 	p.target = target
 	p.mu.Unlock()
 	p.refuse(false)
+}
+
+// hurry is how long a client that dial connected waits for an answer while the proxy holds back.
+const hurry = 300 * time.Millisecond
+
+// dial connects a client to the proxy. While the proxy passes data on, the deadlines of the connection are those that the client sets.
+func (p *proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	h := &hurried{TCPConn: c.(*net.TCPConn), p: p}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dialed[h] = struct{}{}
+	return h, nil
+}
+
+// hurried is a connection whose deadlines pass soon while its proxy holds back. An operation without a deadline has none then, either.
+type hurried struct {
+	*net.TCPConn
+	p           *proxy
+	read, write time.Time // the deadlines that were set
+}
+
+func (c *hurried) SetDeadline(at time.Time) error      { return c.set(at, &c.read, &c.write) }
+func (c *hurried) SetReadDeadline(at time.Time) error  { return c.set(at, &c.read) }
+func (c *hurried) SetWriteDeadline(at time.Time) error { return c.set(at, &c.write) }
+
+func (c *hurried) set(at time.Time, deadlines ...*time.Time) error {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	for _, d := range deadlines {
+		*d = at
+	}
+	return c.apply()
+}
+
+// apply sets the deadlines for the state of the proxy, whose lock the caller holds.
+func (c *hurried) apply() error {
+	bound := func(at time.Time) time.Time {
+		if soon := time.Now().Add(hurry); c.p.held != nil && !at.IsZero() && soon.Before(at) {
+			return soon
+		}
+		return at
+	}
+	return errors.Join(c.TCPConn.SetReadDeadline(bound(c.read)), c.TCPConn.SetWriteDeadline(bound(c.write)))
+}
+
+func (c *hurried) Close() error {
+	c.p.mu.Lock()
+	delete(c.p.dialed, c)
+	c.p.mu.Unlock()
+	return c.TCPConn.Close()
 }
