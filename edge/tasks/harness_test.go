@@ -73,6 +73,24 @@ func onMedia(t *testing.T, adjust func(*state.Limits), fn func(t *testing.T, w *
 	}
 }
 
+// inTime runs a test on every medium that keeps what has ended for ttl. fn returns false if it was too slow to see the state before ttl had
+// passed, and is then run again with four times as much.
+func inTime(t *testing.T, ttl time.Duration, fn func(t *testing.T, w *world, ttl time.Duration) bool) {
+	for name, open := range media {
+		t.Run(name, func(t *testing.T) {
+			for ttl := ttl; ; ttl *= 4 {
+				l := limits(func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl })
+				if fn(t, newWorld(t, open(t, l)), ttl) {
+					return
+				}
+				if t.Logf("too slow to see what is kept for %s", ttl); ttl > await.Patience {
+					t.FailNow()
+				}
+			}
+		})
+	}
+}
+
 func newWorld(t *testing.T, open func(medium.Hooks) medium.Store) *world {
 	return &world{t: t, open: open, backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}, cancelled: make(chan string, 10)}}
 }
@@ -82,6 +100,21 @@ type world struct {
 	t       *testing.T
 	open    func(medium.Hooks) medium.Store
 	backend *backend
+
+	mu   sync.Mutex
+	cuts []*cut // of all replicas
+}
+
+// beat sends the heartbeats of all replicas but one that can reach the medium and have not left it, so that on a slow machine the lease of
+// none passes that a test has not cut off.
+func (w *world) beat(ctx context.Context, but *cut) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.cuts {
+		if c != but && !c.off.Load() && !c.left.Load() {
+			_, _ = c.Store.Beat(ctx, 0, false)
+		}
+	}
 }
 
 // replica is one replica of a world. Its store can be cut off.
@@ -103,7 +136,10 @@ func (w *world) replica(adjust ...func(*Options)) *replica {
 		fn(&o)
 	}
 	r.Tasks = New(w.backend, func(h medium.Hooks) medium.Store {
-		r.cut = &cut{Store: w.open(h)}
+		r.cut = &cut{Store: w.open(h), w: w}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.cuts = append(w.cuts, r.cut)
 		return r.cut
 	}, o)
 	r.Start()
@@ -120,7 +156,10 @@ func (r *replica) back() {
 // cut is a store that can be disconnected from the medium.
 type cut struct {
 	medium.Store
+	w   *world
 	off atomic.Bool
+	// left is set when the replica leaves the medium.
+	left atomic.Bool
 	// claimless disconnects claims only.
 	claimless atomic.Bool
 	// dies disconnects the store at its next claim of a cancelled task.
@@ -181,6 +220,13 @@ func (c *cut) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, e
 func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.ClaimTarget, error) {
 	if err := c.err(); err != nil {
 		return nil, err
+	}
+	if leaving {
+		c.w.mu.Lock()
+		c.left.Store(true)
+		c.w.mu.Unlock()
+	} else if max > 0 { // It looks for replicas that are lost.
+		c.w.beat(ctx, c)
 	}
 	return c.Store.Beat(ctx, max, leaving)
 }
@@ -414,6 +460,16 @@ func (r *replica) awaits(id string, status Status) (out map[string]any) {
 		return err == nil && got["status"] == string(status)
 	})
 	return out
+}
+
+// endsWithin waits until a task is completed, and reports whether that was seen within d of began.
+func (r *replica) endsWithin(id string, began time.Time, d time.Duration) bool {
+	r.w.t.Helper()
+	await.Until(r.w.t, "the task to be completed", func() bool {
+		got, err := r.ask(modern, "alice", mcp.MethodTasksGet, about(id))
+		return err == nil && got["status"] == string(Completed) || time.Since(began) >= d
+	})
+	return time.Since(began) < d
 }
 
 // text returns the text of a task's result.

@@ -163,19 +163,26 @@ func TestList(t *testing.T) {
 
 // TestListForgetsExpired: expired tasks are not listed.
 func TestListForgetsExpired(t *testing.T) {
-	const ttl = time.Second
-	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
+	inTime(t, time.Second, func(t *testing.T, w *world, ttl time.Duration) bool {
 		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
 		a := w.replica(func(o *Options) { o.TTL = ttl })
+		began := time.Now()
 		done, works := a.begin("gate", "done"), a.begin("gate", "works")
 		close(w.backend.gate("done"))
-		a.awaits(done, Completed)
-		if ids, _ := lists("alice", a); !slices.Equal(ids, []string{works, done}) {
+		if !a.endsWithin(done, began, ttl) {
+			return false
+		}
+		ids, _ := lists("alice", a)
+		if time.Since(began) >= ttl {
+			return false
+		}
+		if !slices.Equal(ids, []string{works, done}) {
 			t.Errorf("%v are listed", ids)
 		}
 		await.Until(t, "the task that has ended to expire", func() bool {
 			ids, _ := lists("alice", a)
 			return slices.Equal(ids, []string{works})
 		})
+		return true
 	})
 }
