@@ -310,6 +310,15 @@ func TestDisabledToolsAreNotConfirmed(t *testing.T) {
 	}
 }
 
+// leastAllocs returns the allocations of fn, the minimum of several measurements, as each includes those of the whole process.
+func leastAllocs(fn func()) float64 {
+	least := testing.AllocsPerRun(100, fn)
+	for range 9 {
+		least = min(least, testing.AllocsPerRun(100, fn))
+	}
+	return least
+}
+
 // Calls under a policy without confirmations do not pay for them.
 func TestNoConfirmationsCostNothing(t *testing.T) {
 	for costs, s := range map[bool]policy.Settings{false: guarded(), true: guarded("Go?")} {
@@ -320,7 +329,7 @@ func TestNoConfirmationsCostNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := resolved.Handle.(*round)
-		if n := testing.AllocsPerRun(100, func() { err = errors.Join(err, r.oblige(t.Context())) }); err != nil || (n > 0) != costs {
+		if n := leastAllocs(func() { err = errors.Join(err, r.oblige(t.Context())) }); err != nil || (n > 0) != costs {
 			t.Errorf("%v, with confirmations %t: %v allocations", err, costs, n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // A disabled backend with private lists is not read for callers: it gets nothing of them, delays none, and its names stay its own.
@@ -17,7 +18,7 @@ func TestDisabledPrivateLists(t *testing.T) {
 	d := startPlaced(t, nil, placed{fake: h, ownLists: time.Hour}, placed{fake: free})
 	d.Catalog().Disable(off("backend:h"))
 	ann := mcp.Principal{Subject: "ann", Issuer: "i"}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // only a failure takes that long
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience) // only a failure takes that long
 	defer cancel()
 	do := func(method mcp.Method, params string) (string, error) {
 		r := request(t, method, params)

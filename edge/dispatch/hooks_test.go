@@ -294,7 +294,7 @@ func TestNoHooksCostNothing(t *testing.T) {
 		}
 		r := resolved.Handle.(*round)
 		out := &pb.CallToolResult{}
-		n := testing.AllocsPerRun(100, func() {
+		n := leastAllocs(func() {
 			chain, err := d.acquireHooks()
 			if err != nil || (chain != nil) != costs {
 				t.Fatal(chain, err)

@@ -374,29 +374,40 @@ func TestCallEndsWithItsContext(t *testing.T) {
 }
 
 func TestBoundsOfACall(t *testing.T) {
-	called := make(chan struct{}, 1)
-	f := &fake{name: "one", timeout: time.Second, concurrent: 1, tools: []*pb.Tool{{Name: "t"}}}
-	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+	called := make(chan struct{}, 2)
+	hangs := func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
 		called <- struct{}{}
 		<-s.Context().Done()
 		return s.Context().Err()
 	}
-	d := start(t, Options{}, f)
-	slow := make(chan error)
-	go func() {
-		_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil)
-		slow <- err
-	}()
-	<-called
-	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil); kindOf(t, err) != mcp.KindLimit {
-		t.Errorf("a call beyond the bound: %v", err)
+	busy := &fake{name: "one", concurrent: 1, tools: []*pb.Tool{{Name: "t"}}, onCall: hangs}
+	late := &fake{name: "two", concurrent: 1, timeout: 300 * time.Millisecond, tools: []*pb.Tool{{Name: "late"}}}
+	late.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		<-s.Context().Done()
+		return s.Context().Err()
 	}
-	if err := <-slow; kindOf(t, err) != mcp.KindTimeout {
-		t.Errorf("a call beyond its time: %v", err)
+	d := start(t, Options{}, busy, late)
+	call := func(ctx context.Context, tool string) error {
+		_, err := d.Call(ctx, rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"`+tool+`"}`), nil)
+		return err
 	}
-	go func() { <-called }()
-	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil); kindOf(t, err) != mcp.KindTimeout {
-		t.Errorf("the place was not given back: %v", err)
+	for range 2 { // the second has the place of the first
+		ctx, cancel := context.WithCancel(t.Context())
+		held := make(chan error, 1)
+		go func() { held <- call(ctx, "t") }()
+		await.Receive(t, "the call at the backend", called)
+		if err := call(t.Context(), "t"); kindOf(t, err) != mcp.KindLimit {
+			t.Errorf("a call beyond the bound: %v", err)
+		}
+		cancel()
+		if err := await.Receive(t, "the end of the call", held); kindOf(t, err) != mcp.KindCancelled {
+			t.Errorf("a call that its client left: %v", err)
+		}
+	}
+	for range 2 {
+		if err := call(t.Context(), "late"); kindOf(t, err) != mcp.KindTimeout {
+			t.Errorf("a call beyond its time, in the place of another one: %v", err)
+		}
 	}
 }
 
