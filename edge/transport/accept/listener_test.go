@@ -81,7 +81,7 @@ func dial(t *testing.T, l net.Listener) net.Conn {
 
 func answer(t *testing.T, c net.Conn) string {
 	t.Helper()
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(await.Patience))
 	b, err := io.ReadAll(c)
 	if err != nil {
 		t.Fatal(err)

@@ -84,15 +84,7 @@ func serve(t *testing.T, f *fake, auth web.Authenticator, o sse.Options) (*sse.H
 // wantReleased waits until nothing is held of a budget whose server is closed.
 func wantReleased(t *testing.T, b *budget.Budget) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for used, holders := b.Used(); used != 0 || holders != 0; used, holders = b.Used() {
-		if time.Now().After(deadline) {
-			t.Errorf("%d bytes of %d holders are held after the end, %d for requests and %d for streams", used, holders,
-				b.UsedFor(budget.Requests), b.UsedFor(budget.Streams))
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "everything is released", func() bool { used, holders := b.Used(); return used == 0 && holders == 0 })
 }
 
 // answer responds to whatever comes as the id says.

@@ -56,15 +56,7 @@ func serve(t *testing.T, post func(context.Context, *mcp.Incoming, mcp.Outgoing)
 // wantReleased waits until nothing is held of a budget whose server is closed.
 func wantReleased(t *testing.T, b *budget.Budget) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for used, holders := b.Used(); used != 0 || holders != 0; used, holders = b.Used() {
-		if time.Now().After(deadline) {
-			t.Errorf("%d bytes of %d holders are held after the end, %d for requests and %d for streams", used, holders,
-				b.UsedFor(budget.Requests), b.UsedFor(budget.Streams))
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "everything is released", func() bool { used, holders := b.Used(); return used == 0 && holders == 0 })
 }
 
 func do(t *testing.T, method, url, body string, header map[string]string) (*http.Response, string) {
@@ -247,7 +239,7 @@ func TestSlowBodyIsRefused(t *testing.T) {
 	}
 	defer c.Close()
 	fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{")
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(await.Patience))
 	answer := make([]byte, 64)
 	n, err := c.Read(answer)
 	if err != nil || !bytes.Contains(answer[:n], []byte(" 400 ")) {

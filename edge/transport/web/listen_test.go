@@ -16,9 +16,10 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-const soon = 10 * time.Second
+const soon = await.Patience
 
 // listened serves every request by Guard.Listen. returned receives a value for each handler that
 // has returned.
