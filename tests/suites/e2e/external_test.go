@@ -323,10 +323,14 @@ func TestPolicyServerIsSlow(t *testing.T) {
 			pdp := authorizer.Serve(t)
 			e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) { e.OnFailure, e.Timeout = onFailure, 0 }))
 			c := clientOf(t, e, version, "")
-			_, ended := slow(pdp)
-			if m := c.ask("tools/call", `{"name":"add","arguments":{"a":1,"b":2}}`).final(); (m.Error == nil) != allows {
-				t.Errorf("%s, on-failure %s: %s", version, onFailure, m.raw)
-			}
+			begun, ended := slow(pdp)
+			// The timeout is the default, in which a busy machine may not even connect.
+			await.Until(t, "a question to reach the server", func() bool {
+				if m := c.ask("tools/call", `{"name":"add","arguments":{"a":1,"b":2}}`).final(); (m.Error == nil) != allows {
+					t.Errorf("%s, on-failure %s: %s", version, onFailure, m.raw)
+				}
+				return len(begun) > 0
+			})
 			await.Receive(t, "the question to end", ended)
 		}
 	}

@@ -138,13 +138,16 @@ func seesCall(t *testing.T, c asker, want, wantError string) {
 func TestHookSlowDeadBusy(t *testing.T) {
 	harness.OneProcess(t)
 	s := hookserver.Serve(t)
-	_, e := startFixture(t, hookedBy(s, func(h *config.Hook) { h.Timeout, h.On = 500*time.Millisecond, config.Names{"request"} }))
+	_, e := startFixture(t, hookedBy(s, func(h *config.Hook) { h.Timeout, h.On = 3*time.Second, config.Names{"request"} }))
 	c := newStateless(t, e.URL)
 	const failed = `the hook "dlp", which must check it, failed; try again later`
 	s.SetRequest(endless)
+	var five sync.WaitGroup // at once, so that each may have long to reach the hook
 	for range 5 {
-		seesCall(t, c, "", failed)
+		c := newStateless(t, e.URL)
+		five.Go(func() { seesCall(t, c, "", failed) })
 	}
+	five.Wait()
 	calls, _ := s.Asked()
 	seesCall(t, c, "", failed)
 	if again, _ := s.Asked(); len(calls) != 5 || len(again) != 0 {
