@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,14 +32,48 @@ const (
 	enoughSigns = int(2*proxyPatience/signOfLife) + 1
 )
 
-// impatientConn is a connection on which no byte may take longer than proxyPatience to arrive.
-type impatientConn struct{ net.Conn }
+// impatientConn is a connection on which no byte may take longer than proxyPatience to arrive. The time is that of a ticker, which stands still
+// with the process, as the edge in it does.
+type impatientConn struct {
+	net.Conn
+	// waited counts the ticks since a read began. It is negative while none waits.
+	waited atomic.Int32
+	end    func()
+}
 
-func (c impatientConn) Read(b []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(proxyPatience)); err != nil {
-		return 0, err
-	}
+// ticks are those of a read that waits for proxyPatience, and notReading is far below any number of them.
+const ticks, notReading = 20, -1 << 30
+
+func newImpatientConn(c net.Conn) *impatientConn {
+	over := make(chan struct{})
+	i := &impatientConn{Conn: c, end: sync.OnceFunc(func() { close(over) })}
+	i.waited.Store(notReading)
+	go func() {
+		tick := time.NewTicker(proxyPatience / ticks)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if i.waited.Add(1) > ticks {
+					_ = c.Close()
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return i
+}
+
+func (c *impatientConn) Read(b []byte) (int, error) {
+	c.waited.Store(0)
+	defer c.waited.Store(notReading)
 	return c.Conn.Read(b)
+}
+
+func (c *impatientConn) Close() error {
+	c.end()
+	return c.Conn.Close()
 }
 
 // startImpatientProxy runs a proxy before an edge that cuts a response once nothing of it arrives for proxyPatience. It returns its address.
@@ -50,7 +86,7 @@ func startImpatientProxy(t *testing.T, e *harness.Edge) string {
 			if err != nil {
 				return nil, err
 			}
-			return impatientConn{c}, nil
+			return newImpatientConn(c), nil
 		},
 	}
 	pass := &httputil.ReverseProxy{
