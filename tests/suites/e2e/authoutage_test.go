@@ -99,8 +99,8 @@ func TestIntrospectionOutage(t *testing.T) {
 			known, late := opaque("alice"), opaque("bob")
 			asked := time.Now()
 			s := sessionAs(t, e, vNov, known)
-			answered := time.Now()
 			open := s.get("").want(http.StatusOK).events()
+			answered := time.Now()
 
 			set(t, id, true)
 			awaitForgotten(t, statelessAs(t, e, known), asked.Add(ttl), answered.Add(ttl))

@@ -108,7 +108,13 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 // closed.
 func TestDrainDelay(t *testing.T) {
 	harness.OneProcess(t)
-	_, e := startFixture(t, func(c *config.Config) { c.Shutdown.Delay = 2 * time.Second })
+	// The delay is long enough for what is done in it, however slow the machine is.
+	_, before := startFixture(t)
+	began := time.Now()
+	newStateless(t, before.URL).call("add", `{"a":1,"b":1}`).want(http.StatusOK)
+	newSession(t, before.URL, vNov)
+	delay := longEnough(2*time.Second, time.Since(began))
+	_, e := startFixture(t, func(c *config.Config) { c.Shutdown.Delay = delay })
 	c := newStateless(t, e.URL)
 	e.Stop()
 	await.Until(t, "connections close after their request", func() bool {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/app"
@@ -12,6 +13,12 @@ import (
 
 // patience bounds every wait for a condition.
 const patience = await.Patience
+
+// longEnough is a time in which a machine that took so long for something can do that again, though it may have become slower. It is over
+// within patience.
+func longEnough(least, took time.Duration) time.Duration {
+	return min(max(least, 5*took), patience*3/4)
+}
 
 // startEdge runs an edge over the backends until the test ends, with the page of the last calls if the settings want it. It returns
 // once the edge serves.
