@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
@@ -33,6 +34,7 @@ func TestEntriesThatRestrictNothing(t *testing.T) {
 	l.await("catalog.tools[0]: tool: the backend crm lists no tool with the name crm_find; write it without the prefix: find",
 		`sets.s.exclude.tools: no backend lists the tool "crm_find"; write it without the prefix: find`)
 	const message = "an entry that restricts something matches nothing, so that it has no effect"
+	await.Until(t, "the log to name the entries", func() bool { return strings.Count(l.Log.String(), message) >= 4 })
 	if log := l.Log.String(); strings.Count(log, message) != 4 || !strings.Contains(log, "other") || !strings.Contains(log, "crm_fi*") {
 		t.Errorf("the log is\n%s", log)
 	}
