@@ -1,6 +1,8 @@
 package statetest
 
 import (
+	"time"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -55,14 +57,16 @@ var again = []test{
 		if o, ok := w.isOrphan(w.a, "lost"); ok {
 			w.Fatalf("%+v is an orphan as soon as it is claimed", o)
 		}
-		w.m.Advance(w.T, 4*short)
+		w.m.Advance(w.T, 4*w.short)
 		w.must(w.a.Beat(w.Context()))
 		w.must(w.b.Beat(w.Context()))
 		if got := w.orphan(w.a, "lost"); got != lost.which() {
 			w.Errorf("orphan %+v, want %+v", got, lost.which())
 		}
 		for _, id := range []string{"idle", "used"} {
-			if o, ok := w.isOrphan(w.a, id); ok {
+			began := time.Now()
+			w.must(w.b.Beat(w.Context()))
+			if o, ok := w.isOrphan(w.a, id); ok && time.Since(began) < w.short {
 				w.Errorf("%+v is an orphan though its owner lives", o)
 			}
 		}

@@ -131,7 +131,7 @@ var concluded = []test{
 		w.must(w.a.Conclude(w.Context(), "s", "st", callOf("c"), response("c"), progress(1)))
 		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.must(err)
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		_, err = w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 		w.must(w.a.Conclude(w.Context(), "s", "st", callOf("again"), response("again")))

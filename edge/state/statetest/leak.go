@@ -50,18 +50,19 @@ var noStranger = []test{
 	}},
 }
 
-// usedAgain uses the session s in each way, times times, at intervals of half its TTL, the constant
-// short. It returns false if more than the TTL passed between two uses.
+// usedAgain uses the session s in each way, times times, at intervals of half its TTL, which is
+// w.short. It returns false if three quarters of the TTL passed between two uses, as a use that
+// soon follows another one is not recorded.
 func usedAgain(w *world, times int) bool {
 	w.Helper()
 	used := time.Now()
 	late := func() bool {
-		is := time.Since(used) >= short
+		is := time.Since(used) >= w.short*3/4
 		used = time.Now()
 		return is
 	}
 	for range times {
-		w.m.Advance(w.T, short/2)
+		w.m.Advance(w.T, w.short/2)
 		got, err := w.b.Touch(w.Context(), []string{"s"})
 		if late() {
 			return false
@@ -69,7 +70,7 @@ func usedAgain(w *world, times int) bool {
 		if err != nil || len(got) != 1 {
 			w.Fatalf("touched %v: %v, want the session", got, err)
 		}
-		w.m.Advance(w.T, short/2)
+		w.m.Advance(w.T, w.short/2)
 		_, err = w.a.Load(w.Context(), "s")
 		if late() {
 			return false
@@ -86,7 +87,7 @@ var noLeak = []test{
 			_ = w.a.Delete(w.Context(), "s")
 			w.session(w.a, "s")
 		}
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		if got, err := w.b.Touch(w.Context(), []string{"s"}); err != nil || len(got) != 0 {
 			w.Fatalf("touched %v: %v, want nothing", got, err)
 		}
@@ -105,39 +106,39 @@ var noLeak = []test{
 			if len(got) != 1 || got["s"] != 5 {
 				w.Fatalf("serials %v, want 5 of s alone", got)
 			}
-			w.m.Advance(w.T, short/2)
+			w.m.Advance(w.T, w.short/2)
 		}
 		if got, err := w.b.Serials(w.Context(), []string{"s"}); err != nil || len(got) != 0 {
 			w.Fatalf("serials %v: %v, want none: the session has ended", got, err)
 		}
 	}},
-	{"a place is free again soon after the TTL, though a call ran long", state.Limits{SessionTTL: 2 * time.Second, SessionsPerPrincipal: 1}, func(w *world) {
+	{"a place is free again soon after the TTL, though a call ran long", state.Limits{SessionTTL: 5 * short, SessionsPerPrincipal: 1}, func(w *world) {
 		w.session(w.a, "s")
 		w.begin(w.a, "s", "st", "c")[0].finish() // its deadline is in an hour
-		w.m.Advance(w.T, 4*time.Second)
+		w.m.Advance(w.T, 10*w.short)
 		w.session(w.b, "s2")
 	}},
 	{"an expired session costs its principal no place", state.Limits{SessionTTL: short, SessionsPerPrincipal: 1}, func(w *world) {
 		w.session(w.a, "s")
 		w.want(state.ErrLimit, w.a.Create(w.Context(), record("s2")))
-		w.m.Advance(w.T, time.Second+2*short)
+		w.m.Advance(w.T, time.Second+2*w.short)
 		w.session(w.b, "s2")
 	}},
 	{"a session outlives its waiting calls", state.Limits{SessionTTL: short}, func(w *world) {
 		x := w.three()
 		x.park("q")
-		w.m.Advance(w.T, 3*short)
+		w.m.Advance(w.T, 3*w.short)
 		out, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
 		w.must(err)
 		if out != state.AnswerCompleted {
 			w.Fatalf("outcome %d, want completed", out)
 		}
-		w.m.Advance(w.T, 3*short)
+		w.m.Advance(w.T, 3*w.short)
 		w.under(w.b, c).finish()
 		if _, last := w.all(w.a, "s", "st"); !last.Ended {
 			w.Error("the stream did not end")
 		}
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		_, err = w.a.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 	}},
@@ -145,7 +146,7 @@ var noLeak = []test{
 		w.session(w.a, "s")
 		w.begin(w.a, "s", "st", "c")[0].finish()
 		_, stop := w.b.Follow("s", "st")
-		w.m.Advance(w.T, 3*short)
+		w.m.Advance(w.T, 3*w.short)
 		if _, last := w.all(w.b, "s", "st"); !last.Ended {
 			w.Error("the stream did not end")
 		}
@@ -153,7 +154,7 @@ var noLeak = []test{
 		if got, err := w.a.Touch(w.Context(), []string{"s"}); err != nil || len(got) != 1 {
 			w.Fatalf("touched %v: %v, want the session: it was followed until now", got, err)
 		}
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		_, err := w.a.Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
@@ -161,7 +162,7 @@ var noLeak = []test{
 		w.session(w.a, "s")
 		_, stop := w.b.Follow("s", "st")
 		defer stop()
-		w.m.Advance(w.T, 3*short)
+		w.m.Advance(w.T, 3*w.short)
 		_, err := w.replica("third").Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
@@ -169,12 +170,12 @@ var noLeak = []test{
 		w.session(w.a, "s")
 		x := w.begin(w.a, "s", "st", "c1", "c2")
 		x[0].finish()
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		x[1].finish()
 		if got, _ := w.all(w.b, "s", "st"); len(got) != 2 {
 			w.Fatalf("the log is %q, want both responses", got)
 		}
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 		w.rewound(w.a.Finish(w.Context(), x[1].same(), response("c2")), 0, 0)
@@ -185,10 +186,10 @@ var noLeak = []test{
 	}},
 	{"a session that is to be kept is, with its logs, and not for ever", state.Limits{SessionTTL: short, LogTTL: short}, func(w *world) {
 		rec := record("s")
-		rec.Keep = time.Now().Add(8 * short)
+		rec.Keep = time.Now().Add(8 * w.short)
 		w.must(w.a.Create(w.Context(), rec))
 		w.begin(w.a, "s", "st", "c")[0].finish()
-		w.m.Advance(w.T, 3*short)
+		w.m.Advance(w.T, 3*w.short)
 		for _, s := range []*replica{w.a, w.b} {
 			got, err := s.Look(w.Context(), "s")
 			w.must(err)
@@ -202,7 +203,7 @@ var noLeak = []test{
 				w.Errorf("of its principal there are %v: %v", ids, err)
 			}
 		}
-		w.m.Advance(w.T, 6*short)
+		w.m.Advance(w.T, 6*w.short)
 		_, err := w.b.Look(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 		w.session(w.a, "s")
@@ -214,7 +215,7 @@ var noLeak = []test{
 		younger.RequestID = callOf("c1").RequestID
 		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Request{younger})
 		w.must(err)
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		w.begin(w.a, "s", "st1", "c3")
 		if c, _ := w.claim(w.b, medium.ClaimTarget{Session: "s", RequestID: younger.RequestID}); c.Request.ID != "c2" {
 			w.Errorf("claimed %s, want c2", c.Request.ID)

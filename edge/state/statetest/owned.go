@@ -128,7 +128,7 @@ var owned = []test{
 					break
 				}
 				// The replica does not continue the call, which becomes an orphan.
-				if err := w.fill(id, 8*kib, short); err != nil {
+				if err := w.fill(id, 8*kib, w.short); err != nil {
 					w.wantOwned(err, 64*kib)
 					break
 				}
@@ -136,9 +136,9 @@ var owned = []test{
 			if n < 5 {
 				w.Errorf("in round %d there was room for %d sessions with 8 KiB", round, n)
 			}
-			w.m.Advance(w.T, 3*short)
+			w.m.Advance(w.T, 3*w.short)
 			w.endOrphans()
-			w.m.Advance(w.T, 5*short)
+			w.m.Advance(w.T, 5*w.short)
 		}
 	}},
 	{"anonymous callers are bounded by their addresses", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {

@@ -88,7 +88,7 @@ var oneResponse = []test{
 	{"who beats keeps its calls", state.Limits{Lease: short}, func(w *world) {
 		x := w.three()
 		for range 4 {
-			w.m.Advance(w.T, short/2)
+			w.m.Advance(w.T, w.short/2)
 			w.must(w.a.Beat(w.Context()))
 			if o, ok := w.isOrphan(w.b, "c"); ok {
 				w.Fatalf("%+v is an orphan though its owner beats", o)
@@ -138,7 +138,7 @@ var oneResponse = []test{
 
 func lost(w *world) {
 	x := w.three()
-	w.m.Advance(w.T, 2*short)
+	w.m.Advance(w.T, 2*w.short)
 	w.must(w.b.Beat(w.Context()))
 	got, want := w.orphan(w.b, "c"), x.which()
 	want.Lapsed = true
@@ -174,7 +174,7 @@ func lapses(w *world) {
 		if step.leaves {
 			w.must(at.Leave(w.Context()))
 		} else {
-			w.m.Advance(w.T, 2*short)
+			w.m.Advance(w.T, 2*w.short)
 			w.must(next.Beat(w.Context()))
 		}
 		var c *medium.Record
@@ -247,7 +247,7 @@ func survive(w *world) {
 	x := w.three()
 	x.park("q1", "q2")
 	w.must(w.a.Leave(w.Context()))
-	w.m.Advance(w.T, 2*short)
+	w.m.Advance(w.T, 2*w.short)
 	third := w.replica("third")
 	if o, ok := w.isOrphan(third, "c"); ok {
 		w.Fatalf("%+v waits and has no owner, yet an orphan", o)
@@ -257,7 +257,7 @@ func survive(w *world) {
 	if out != state.AnswerTaken {
 		w.Fatalf("outcome %d, want taken", out)
 	}
-	w.m.Advance(w.T, 2*short)
+	w.m.Advance(w.T, 2*w.short)
 	fourth := w.replica("fourth")
 	out, c, err := fourth.Answer(w.Context(), "s", "q1", answer("1"))
 	w.must(err)
@@ -265,7 +265,7 @@ func survive(w *world) {
 		w.Fatalf("outcome %d, claim %+v, want completed with 2 answers", out, c)
 	}
 	// That replica dies before it calls the backend.
-	w.m.Advance(w.T, 2*short)
+	w.m.Advance(w.T, 2*w.short)
 	fifth := w.replica("fifth")
 	c, y := w.claim(fifth, w.orphan(fifth, "c"))
 	if c.Phase != state.PhaseReady || len(answered(c)) != 2 || string(answered(c)[0].Answer.Result) != string(answer("1").Result) {
@@ -280,13 +280,13 @@ func survive(w *world) {
 func deadline(w *world) {
 	w.session(w.a, "s")
 	runs, waits, free := callOf("runs"), callOf("waits"), callOf("free")
-	runs.Deadline = time.Now().Add(short)
+	runs.Deadline = time.Now().Add(w.short)
 	waits.Deadline = runs.Deadline
 	free.Deadline = time.Time{}
 	records, err := w.a.Begin(w.Context(), "s", "st", []state.Request{runs, waits, free})
 	w.must(err)
 	w.under(w.a, records[1]).park("q")
-	w.m.Advance(w.T, 2*short)
+	w.m.Advance(w.T, 2*w.short)
 	w.must(w.a.Beat(w.Context()))
 	c, x := w.claim(w.b, w.orphan(w.b, "runs"))
 	if c.Phase != state.PhaseDispatched {

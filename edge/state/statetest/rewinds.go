@@ -181,7 +181,7 @@ var rewinds = []test{
 		if o, ok := w.isOrphan(w.b, "c"); ok {
 			w.Errorf("%+v is an orphan", o)
 		}
-		w.m.Advance(w.T, 2*short)
+		w.m.Advance(w.T, 2*w.short)
 		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 	}},

@@ -82,7 +82,7 @@ var room = []test{
 			x, err := w.beginBig(i)
 			w.must(err)
 			w.must(w.a.Finish(w.Context(), x.next(), make([]byte, 10*kib)))
-			w.m.Advance(w.T, 2*short)
+			w.m.Advance(w.T, 2*w.short)
 		}
 		x, err := w.beginBig(3)
 		w.must(err)

@@ -31,8 +31,28 @@ type Sealing interface {
 	SealBytes() int
 }
 
-// short is a lifetime that tests exceed with Advance.
+// short is a lifetime, in the limits of tests, that they exceed with Advance. In a test it is
+// world.short, which is longer where the medium has its own clock and the machine is slow, so that
+// nothing ends before the test has used it.
 const short = 400 * time.Millisecond
+
+// scaled returns limits in which is is what short is in l.
+func scaled(l state.Limits, is time.Duration) state.Limits {
+	for _, d := range []*time.Duration{&l.SessionTTL, &l.LogTTL, &l.Lease} {
+		*d = *d * (is / time.Millisecond) / (short / time.Millisecond)
+	}
+	return l
+}
+
+// shortNow returns a lifetime in which a machine that is as slow as at the moment can use what lives for so long.
+func shortNow(t *testing.T, m Medium) time.Duration {
+	began := time.Now()
+	w := &world{T: t, m: m}
+	w.a, w.b = w.replica("a"), w.replica("b")
+	w.three().finish()
+	w.all(w.b, "s", "st")
+	return min(max(short, 5*time.Since(began)).Round(time.Millisecond), patience/10)
+}
 
 // Run runs the suite. newMedium makes an empty medium with these limits, which ends with t.
 func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
@@ -57,7 +77,8 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, x := range c.tests {
 				t.Run(x.name, func(t *testing.T) {
-					w := &world{T: t, m: newMedium(t, x.limits)}
+					lives := shortNow(t, newMedium(t, state.Limits{}))
+					w := &world{T: t, m: newMedium(t, scaled(x.limits, lives)), short: lives}
 					if m, ok := w.m.(Sealing); ok {
 						w.seal = m.SealBytes()
 					}

@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds the wait for a condition.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // first is the epoch under which tests begin their calls.
 const first = medium.Epoch(1<<32 | 1)
@@ -30,6 +30,8 @@ type world struct {
 	m    Medium
 	a, b *replica
 	seal int // of Sealing
+	// short is what short is in the test's limits.
+	short time.Duration
 }
 
 // data returns data that counts n bytes in a log, or as a state.
