@@ -50,6 +50,9 @@ func (g *governed) write(settings string) {
 		admin, settings = "", strings.Replace(settings, "\nadmin: {", "\nadmin: {address: '127.0.0.1:0', ", 1)
 	}
 	base := fmt.Sprintf("%s%sshutdown: {grace: %s}\nadvanced: {start-wait: %s}\n", listen, admin, await.Patience, await.Patience)
+	if !strings.Contains("\n"+settings, "\ncalls:") {
+		base += fmt.Sprintf("calls: {stream-after: %s}\n", await.Patience)
+	}
 	harness.Write(g.t, g.file, base+settings)
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
@@ -76,7 +77,8 @@ func taskTranscripts(t *testing.T) {
 	})
 	t.Run(v2026+"/task", func(t *testing.T) {
 		_, backends, steps := stepping(t)
-		e := startEdge(t, backends)
+		// The response becomes a stream before there is a task.
+		e := startEdge(t, backends, func(c *config.Config) { c.Calls.StreamAfter = config.Default().Calls.StreamAfter })
 		c := newStateless(t, e.URL, withTasks)
 		c.record = &transcript{}
 		id, _ := c.call("steps", `{}`).want(http.StatusOK).result()["taskId"].(string)
