@@ -23,7 +23,18 @@ import (
 func startReflected(t *testing.T) (*reflecttest.Server, *harness.Edge) {
 	t.Helper()
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
-	return s, startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect, Exclude: []string{"*/Check"}}})
+	e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect, Exclude: []string{"*/Check"}}})
+	awaitLearned(t, e)
+	return s, e
+}
+
+// awaitLearned waits until an edge lists the tools of reflecttest.Kinds. A busy machine may need longer for them than a start waits.
+func awaitLearned(t *testing.T, e *harness.Edge) {
+	t.Helper()
+	await.Until(t, "the methods of the service to be learned", func() bool {
+		r, err := newOperator(t, e).try(http.MethodGet, "/v1/tools", "")
+		return err == nil && strings.Contains(r.text, `"kind_echo"`)
+	})
 }
 
 // TestReflectedTools: a service's methods are listed and called in both eras, with their schemas, errors

@@ -21,6 +21,7 @@ func TestSchemasSetting(t *testing.T) {
 					c.Lists.Schemas = form
 				}
 			})
+			awaitLearned(t, e)
 			modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
 			for era, list := range map[string]map[string]any{
 				"modern": modern.request("tools/list", nil).result(),
@@ -62,6 +63,7 @@ func TestSchemasOfASet(t *testing.T) {
 				c.Sets[form] = config.Set{Schemas: form, Include: config.SetMembers{Tools: config.Names{"**"}}}
 			}
 		})
+		awaitLearned(t, e)
 		for form, full := range map[string]bool{"": root == config.SchemasFull, "/auto": false, "/portable": false, "/full": true} {
 			for _, version := range []string{vNov, v2026} {
 				list := askerAt(t, e.URL+form, version).ask("tools/list", `{}`).result()

@@ -24,6 +24,7 @@ func TestSpellings(t *testing.T) {
 			{Name: "leaf", When: `has(arguments.messageField) && has(arguments.messageField.name)`, Then: "deny"},
 		}}
 	})
+	awaitLearned(t, e)
 	const denied, taken, refused = "denied", "taken", "refused"
 	for _, c := range []struct {
 		arguments, want string
