@@ -42,6 +42,7 @@ func Recycle(b []byte) {
 		return
 	}
 	if class := bits.Len(uint(cap(b))) - 1; class <= largest {
-		recycled[class-smallest].Put(&b)
+		large := b // only a large body's header is allocated
+		recycled[class-smallest].Put(&large)
 	}
 }
