@@ -50,7 +50,7 @@ type meter struct {
 
 // cost returns the points that checking v takes, at most MaxCost+1.
 func cost(root *node, v any) int64 {
-	var open [32]*node
+	var open [8]*node // more are rare
 	m := meter{left: MaxCost, open: open[:0]}
 	m.visit(root, v, false)
 	if m.left < 0 {
