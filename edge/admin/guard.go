@@ -39,7 +39,7 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 		switch {
 		case r.Method == http.MethodPost:
 			var memory budget.Reservation
-			g.Charge(&memory, r, administrator)
+			g.Charge(&memory, administrator, g.Address(r))
 			defer memory.Release()
 			body, ok := g.Message(w, r, &memory)
 			if !ok {

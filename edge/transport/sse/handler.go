@@ -67,7 +67,7 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request, set string) {
 	c.set = set
 	c.bearer = h.guard.Token(r, principal)
 	header := r.Header
-	h.guard.Charge(&c.memory, r, principal)
+	h.guard.Charge(&c.memory, principal, h.guard.Address(r))
 	if err := c.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
 		h.guard.Overloaded(w, err)
 		return
@@ -118,18 +118,18 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request, set string) {
 			"the query parameter "+parameter+" is missing: open the stream with GET and POST to the URI of its endpoint event")
 		return
 	}
-	memory := new(budget.Reservation)
-	h.guard.Charge(memory, r, principal)
+	memory, address := new(budget.Reservation), h.guard.Address(r)
+	h.guard.Charge(memory, principal, address)
 	defer func() { memory.Release() }()
 	body, ok := h.guard.Message(w, r, memory)
 	if !ok {
 		return
 	}
 	if replica, away := h.remoteReplica(token); away {
-		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Set: set, Caller: principal, Address: h.guard.Address(r), Body: body}))
+		h.answer(w, h.relay(r.Context(), replica, relayed{Token: token, Set: set, Caller: principal, Address: address, Body: body}))
 		return
 	}
-	in := &mcp.Incoming{Body: body, Set: set, Header: r.Header, HTTP: web.PolicyRequest(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
+	in := &mcp.Incoming{Body: body, Set: set, Header: r.Header, HTTP: web.PolicyRequest(r), Principal: principal, Token: h.guard.Token(r, principal), Address: address, Memory: memory}
 	memory = nil // deliver releases it
 	a, postDone := h.local(token, in)
 	defer postDone()

@@ -72,7 +72,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 	}
 	x := h.outgoing(w, r)
 	x.accepts = accepted
-	h.guard.Charge(&x.memory, r, in.Principal)
+	h.guard.Charge(&x.memory, in.Principal, in.Address)
 	defer x.memory.Release()
 	body, ok := h.guard.Message(w, r, &x.memory)
 	if !ok {
@@ -89,7 +89,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 		return
 	}
 	x := h.outgoing(w, r)
-	h.guard.Charge(&x.memory, r, in.Principal)
+	h.guard.Charge(&x.memory, in.Principal, in.Address)
 	if in.LastEventID != "" {
 		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted must not wait for its reader.
 	} else if err := x.memory.Grow(budget.Streams, web.StreamBytes); err != nil {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/netip"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -19,12 +20,12 @@ const (
 	StreamBytes = 16 << 10
 )
 
-// Charge begins the reservation of a request of a principal. Its owner releases it when the
-// exchange has ended.
-func (g *Guard) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal) {
+// Charge begins the reservation of a request of a principal at an address, as from Address. Its
+// owner releases it when the exchange has ended.
+func (g *Guard) Charge(mem *budget.Reservation, p mcp.Principal, address netip.Addr) {
 	h := g.o.Holder
 	if h == nil && g.o.Budget != nil {
-		h = mcp.HolderOf(g.o.Budget, p, g.Address(r))
+		h = mcp.HolderOf(g.o.Budget, p, address)
 	}
 	*mem = h.Begin()
 }

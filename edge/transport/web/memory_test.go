@@ -61,7 +61,7 @@ func TestBodyWithoutRoom(t *testing.T) {
 		r.Header.Set("Content-Type", TypeJSON)
 		w := httptest.NewRecorder()
 		var mem budget.Reservation
-		d.Charge(&mem, r, mcp.Principal{Subject: subject})
+		d.Charge(&mem, mcp.Principal{Subject: subject}, d.Address(r))
 		defer mem.Release()
 		body, ok := d.Message(w, r, &mem)
 		if ok && len(body) != size {
