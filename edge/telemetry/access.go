@@ -169,8 +169,10 @@ func (a *accessLog) cut(text string) string { return cutRedacted(text, maxCause,
 
 // name bounds a name that a client sent. It replaces secrets first.
 func (a *accessLog) name(text string) string {
-	if by := a.redaction().now(); by != nil && len(text) > maxAsked {
-		text = by(text)
+	if len(text) > maxAsked {
+		if by := a.redaction().now(); by != nil {
+			text = by(text)
+		}
 	}
 	return mcp.Shown(text, maxAsked)
 }

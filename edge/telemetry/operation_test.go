@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +43,7 @@ var (
 	tracedParams = paramsOf(`{"name":"echo","_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}}`)
 	callInfo     = json.RawMessage(`{"name":"bench","version":"1"}`)
 	callID       = jsonrpc.IntID(7)
+	callAddress  = netip.MustParseAddr("192.0.2.7")
 )
 
 // paramsOf returns the params of a tools/call.
@@ -62,6 +64,7 @@ func callOf(ctx context.Context, t *Telemetry, params *mcp.Params) {
 	_, op := t.Begin(ctx, &Request{
 		Method: mcp.MethodToolsCall, ID: callID, Params: params,
 		Version: "some version", Session: "0123", Client: t.ClientName(callInfo), Round: 1, Attempt: 1,
+		Call: "QAY3ZKPTUXQ2WYFMXYZ3DCHS2E", From: callAddress,
 	})
 	op.Found(mcp.MethodToolsCall, params, "b", true)
 	t.BackendCalled(ctx, "b", mcp.MethodToolsCall, &Outcome{}, 1)
@@ -88,8 +91,8 @@ func BenchmarkCall(b *testing.B) {
 		{"nil", nil, &callParams},
 		{"disabled", &Options{Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }}, &callParams},
 		{"default", &Options{}, &callParams},
-		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo, ""))}, &callParams},
-		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo, ""))}, &callParams},
+		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo, "edge-1")), Replica: "edge-1"}, &callParams},
+		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo, "edge-1")), Replica: "edge-1"}, &callParams},
 		{"unsampled", &Options{SpanProcessors: spans, Sampler: sdktrace.NeverSample()}, &callParams},
 		{"unsampled-parent", &Options{SpanProcessors: spans}, &tracedParams},
 		{"sampled", &Options{SpanProcessors: spans}, &callParams},
