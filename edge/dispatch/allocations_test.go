@@ -26,7 +26,7 @@ func TestCallAllocates(t *testing.T) {
 			}
 		}
 	}
-	for name, ceiling := range map[string]float64{"free": 28, "typed": 56} {
+	for name, ceiling := range map[string]float64{"free": 26, "typed": 53} {
 		if n := least[name] - least["bare"]; n > ceiling {
 			t.Errorf("a %s call makes %v allocations more than a bare RPC, want at most %v", name, n, ceiling)
 		}

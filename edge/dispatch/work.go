@@ -71,7 +71,7 @@ func receive[T any, M interface {
 		if !done {
 			continue
 		}
-		if err := awaitEnd(ctx, r, stream); err != nil {
+		if err := awaitEnd(ctx, r, stream, m); err != nil {
 			return ending[R]{}, err
 		}
 		if failure != nil {
@@ -110,10 +110,10 @@ func handleMessage[R comparable](ctx context.Context, r *round, m message[R]) (o
 	return out, nil, false, r.contractError("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
 }
 
-// awaitEnd waits a bounded time for the stream to end after its outcome.
-func awaitEnd[T any](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) error {
+// awaitEnd waits a bounded time for the stream to end after its outcome. m receives a message that breaks the contract.
+func awaitEnd(ctx context.Context, r *round, stream grpc.ClientStream, m proto.Message) error {
 	timer := time.AfterFunc(linger, r.cancel)
-	_, err := stream.Recv()
+	err := stream.RecvMsg(m)
 	timer.Stop()
 	switch {
 	case err == nil:
