@@ -1,18 +1,22 @@
 package backend
 
 import (
+	"context"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // swollen is a backend whose calls end with large headers, trailers or statuses.
@@ -77,26 +81,61 @@ func TestLongErrorsAreClipped(t *testing.T) {
 	}
 }
 
+// counted is a backend without a connection, whose lists are counted.
+type counted struct {
+	pb.BackendServiceClient
+	pb.ToolServiceClient
+	lists atomic.Int32
+}
+
+func (c *counted) Describe(context.Context, *pb.DescribeRequest, ...grpc.CallOption) (*pb.DescribeResponse, error) {
+	return &pb.DescribeResponse{Implementation: &pb.Implementation{Name: "counted", Version: "1"}, Tools: &pb.ToolFeatures{}}, nil
+}
+
+func (c *counted) ListTools(context.Context, *pb.ListToolsRequest, ...grpc.CallOption) (*pb.ListToolsResponse, error) {
+	c.lists.Add(1)
+	return &pb.ListToolsResponse{Tools: toolsNamed("a")}, nil
+}
+
 // A backend that reports changes continuously is listed at increasing intervals. One that reports
 // few changes is listed at once.
 func TestStormOfChanges(t *testing.T) {
-	tune := fast
-	tune.gap, tune.gapMax = 10*time.Millisecond, time.Hour
-	f := newFake("a")
-	addr, _ := f.serve(t, "")
-	p, b, _ := started(t, Config{Target: addr}, tune)
-	ready(t, p)
-	f.setTools("a", "b")
-	f.changeTools(false)
-	await.Until(t, "the first change is known", func() bool { return len(b.Catalog().Tools) == 2 })
-	before := f.toolLists.Load()
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		f.changeTools(false)
-	}
-	// 10 ms, doubled each time, are over 2 s after eight times.
-	if n := f.toolLists.Load() - before; n > 20 {
-		t.Errorf("the tools were listed %d times within 2 s", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		tune := fast
+		tune.gap, tune.gapMax = 10*time.Millisecond, time.Hour
+		cfg, options := Config{Name: "one", Target: "127.0.0.1:1", Refresh: 24 * time.Hour}, Options{Logger: slog.New(slog.DiscardHandler)}
+		b, err := newBackend(cfg, options, &tune, func(*Backend, Kinds) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.close()
+		c := &counted{}
+		b.describer, b.tools = c, c
+		b.signals.setLink(connectivity.Ready)
+		b.group.run(func(ctx context.Context) { (&refresher{b: b}).run(ctx) })
+		// change reports a change, and returns the number of times that it had the tools listed at once.
+		change := func() int32 {
+			before := c.lists.Load()
+			b.signals.mark(Tools, true)
+			synctest.Wait()
+			return c.lists.Load() - before
+		}
+		synctest.Wait()
+		for range 2 {
+			time.Sleep(time.Hour)
+			if n := change(); n != 1 {
+				t.Errorf("after an hour without changes, the tools were listed %d times at once", n)
+			}
+			before := c.lists.Load()
+			for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				change()
+			}
+			// 10 ms, doubled each time, are over 2 s after eight times.
+			if n := c.lists.Load() - before; n < 2 || n > 8 {
+				t.Errorf("the tools were listed %d times within 2 s", n)
+			}
+		}
+	})
 }
 
 // A backend reports changes of what is watched and of what is below it; other changes are ignored.

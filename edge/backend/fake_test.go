@@ -211,6 +211,12 @@ func (f *fake) update(uri, sub string, cut bool) {
 	}
 }
 
+func (f *fake) feedsOpen() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.feeds)
+}
+
 func (f *fake) watchesOpen() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,9 +31,10 @@ func TestComesLate(t *testing.T) {
 	if c := b.Catalog(); c.Present || c.Describe == nil || len(c.Tools) != 0 {
 		t.Fatalf("catalog of a backend that never was: %+v", c)
 	}
-	if s := b.Status(); s.State != Down || !strings.Contains(s.LastError, "refused") {
-		t.Fatalf("status = %v, %q; want down with the reason", s.State, s.LastError)
-	}
+	await.Until(t, "down with the reason", func() bool {
+		s := b.Status()
+		return s.State == Down && strings.Contains(s.LastError, "refused")
+	})
 	newFake("a").serve(t, addr)
 	got := await.Receive(t, "a change", changes)
 	if got.kinds != Tools|Resources || !slices.Equal(names(got.catalog), []string{"a"}) || !got.catalog.Present {
@@ -185,6 +186,7 @@ func TestFeedWithoutStarted(t *testing.T) {
 	ready(t, p)
 	await.Receive(t, "a change", changes)
 	await.Until(t, "problem", func() bool { return strings.Contains(strings.Join(b.Status().Problems, ";"), "started") })
+	await.Until(t, "the feed to be open", func() bool { return f.feedsOpen() == 1 })
 	f.setTools("b")
 	f.changeTools(false)
 	if got := await.Receive(t, "a change", changes); !slices.Equal(names(got.catalog), []string{"b"}) {
@@ -252,7 +254,12 @@ func TestOneListFails(t *testing.T) {
 }
 
 func TestAcquire(t *testing.T) {
-	_, b, _ := started(t, Config{Target: freeAddr(t), MaxConcurrent: 2}, fast)
+	p, err := NewPool([]Config{{Name: "one", Target: freeAddr(t), MaxConcurrent: 2}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	b := p.Backends()[0] // not started: connecting allocates
 	one, err := b.Acquire()
 	if err != nil {
 		t.Fatal(err)
@@ -438,9 +445,13 @@ func TestHangs(t *testing.T) {
 	ready(t, p)
 	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
 	f.describing.Lock()
-	await.Until(t, "down", func() bool { return b.Status().State == Down })
-	if why := b.Status().LastError; !strings.Contains(why, "it takes connections, and did not answer within 50ms") {
-		t.Errorf("why it is down: %s", why)
+	var s Status
+	await.Until(t, "down", func() bool {
+		s = b.Status()
+		return s.State == Down
+	})
+	if !strings.Contains(s.LastError, "it takes connections, and did not answer within 50ms") {
+		t.Errorf("why it is down: %s", s.LastError)
 	}
 	f.describing.Unlock()
 	await.Until(t, "ready again, without an error", func() bool {
