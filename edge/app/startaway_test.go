@@ -4,27 +4,24 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 // TestAStartWithoutStateRefuses: a replica that starts while its state is away answers clients with 503 at once, so that a load balancer
 // asks another one, and ends when it is stopped.
 func TestAStartWithoutStateRefuses(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := config.Default()
-	cfg.Listen.Address, cfg.Admin.Address, cfg.Demo, cfg.Redis.URL = free.Addr().String(), "127.0.0.1:0", true, "redis://127.0.0.1:1"
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	cfg.Listen.Address, cfg.Admin.Address, cfg.Demo, cfg.Redis.URL = free, "127.0.0.1:0", true, "redis://127.0.0.1:1"
 	a, err := New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

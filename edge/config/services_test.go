@@ -167,7 +167,7 @@ func TestManyEntriesOfServices(t *testing.T) {
 	}
 	allocated := func(n int) float64 {
 		k := &Kubernetes{Backends: entries(n)}
-		return testing.AllocsPerRun(10, func() {
+		return testing.AllocsPerRun(100, func() {
 			if b := k.settingsOf("a-7-x/y-b"); b.Timeout != time.Second {
 				t.Error("an entry does not match")
 			}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // serveGRPC serves methods named after what they do, and reports the traceparent of each.
@@ -213,13 +214,12 @@ func TestCallsThatAreNotSampledAreLeftAlone(t *testing.T) {
 // awaitSpan returns the first span that ends.
 func awaitSpan(t *testing.T, exported *tracetest.InMemoryExporter) tracetest.SpanStub {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if spans := exported.GetSpans(); len(spans) > 0 {
-			return spans[0]
-		}
-	}
-	t.Fatal("no span has ended")
-	return tracetest.SpanStub{}
+	var spans tracetest.SpanStubs
+	await.Until(t, "a span to end", func() bool {
+		spans = exported.GetSpans()
+		return len(spans) > 0
+	})
+	return spans[0]
 }
 
 // describeSpan formats a call's name, status and peer.

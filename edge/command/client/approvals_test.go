@@ -15,6 +15,7 @@ import (
 // TestApprovals: the commands read all pages, send decisions, and print each call as one line
 // without control characters.
 func TestApprovals(t *testing.T) {
+	begun := time.Now()
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
 	one := func(id string) string {
 		return fmt.Sprintf(`{"id":%q,"names":["payments","large\n"],"tool":"p_pay","backend":"bank","set":"s","requester":{"subject":"ann\u202e","issuer":"https://id"},`+
@@ -40,10 +41,16 @@ func TestApprovals(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer admin.Close()
+	// run returns what a command prints, with the ages and the remaining times as they were at the beginning of the test.
 	run := func(args ...string) (string, error) {
 		var out strings.Builder
 		err := Approvals(t.Context(), args, &out, io.Discard)
-		return out.String(), err
+		text := out.String()
+		for d := time.Second; d <= time.Since(begun)+time.Second; d += time.Second {
+			text = strings.ReplaceAll(text, (10*time.Minute + d).String(), "10m0s")
+			text = strings.ReplaceAll(text, (time.Hour - d).String(), "1h0m0s")
+		}
+		return text, err
 	}
 	const line = "\t10m0s\t1h0m0s\tann\\u202e\tp_pay\tbank\ts\tpayments, large\\n\n"
 	call := `the call of the tool p_pay of the backend bank by ann\u202e`

@@ -1,16 +1,17 @@
 package client
 
 import (
-	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 // TestWaitIsForTheFirstConnection: once the server was reached, a refused connection is not
 // retried.
 func TestWaitIsForTheFirstConnection(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := freeport.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,9 @@ func TestCallResumes(t *testing.T) {
 	}
 }
 
+// isCall is the key of a context: whether its request is a tools/call.
+type isCall struct{}
+
 // TestCallOutlivesItsReplica: a replica whose grace is shorter than the call ends the call's stream
 // while it drains. mcpedge call gets the result from another replica.
 func TestCallOutlivesItsReplica(t *testing.T) {
@@ -70,9 +73,21 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 
 	var at atomic.Pointer[harness.Edge]
 	at.Store(going)
-	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: at.Load().Host})
-	}})
+	streaming := make(chan struct{}, 2)
+	pass := &httputil.ReverseProxy{FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: at.Load().Host}) },
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.Context().Value(isCall{}) == true && r.Header.Get("Content-Type") == "text/event-stream" {
+				streaming <- struct{}{}
+			}
+			return nil
+		},
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), isCall{}, bytes.Contains(body, []byte(`"tools/call"`)))))
+	}))
 	defer proxy.Close()
 
 	var out bytes.Buffer
@@ -81,6 +96,7 @@ func TestCallOutlivesItsReplica(t *testing.T) {
 		ended <- Call(t.Context(), []string{"--protocol-version", "2025-11-25", proxy.URL + "/mcp", "work"}, "test", &out, io.Discard)
 	}()
 	await.Receive(t, "the call at the first replica", started)
+	await.Receive(t, "its stream, which can be resumed", streaming)
 	at.Store(staying)
 	going.Stop()
 	_ = going.Wait(t) // the call did not end within the grace, so Wait may fail

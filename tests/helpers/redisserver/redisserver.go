@@ -17,11 +17,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 // patience is the timeout for an answer of a server.
-const patience = time.Minute
+const patience = await.Patience
 
 // Server is a running redis-server. It is not safe for concurrent use.
 type Server struct {
