@@ -22,12 +22,15 @@ type timing struct {
 	learn time.Duration
 	// settle bounds the time in which a feed must begin.
 	settle time.Duration
+	// watched is the time for which a feed must stay open without a reason to end.
+	watched time.Duration
 	// brief is the first deadline of calls that are cancelled on purpose.
 	brief time.Duration
 }
 
 var defaultTiming = timing{
-	reach: 10 * time.Second, again: 2 * time.Second, learn: 3 * time.Minute, settle: 3 * time.Second, brief: 20 * time.Millisecond,
+	reach: 10 * time.Second, again: 2 * time.Second, learn: 3 * time.Minute, settle: 3 * time.Second,
+	watched: 150 * time.Millisecond, brief: 20 * time.Millisecond,
 }
 
 // Run is All for one backend.

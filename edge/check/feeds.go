@@ -21,9 +21,6 @@ type receive func() (started bool, err error)
 // opener opens a feed.
 type opener func(context.Context) (receive, error)
 
-// watchedFor is the time for which a feed must stay open without a reason to end.
-const watchedFor = 150 * time.Millisecond
-
 // feedOf names the change feed of a kind, and how to open it.
 func (p *prober) feedOf(kind backend.Kinds) (rpc string, open opener) {
 	name := kind.String()
@@ -109,7 +106,7 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 			}
 		}
 	}()
-	watched := time.NewTimer(min(watchedFor, p.timing.settle/2))
+	watched := time.NewTimer(p.timing.watched)
 	defer watched.Stop()
 	select {
 	case err := <-ended:

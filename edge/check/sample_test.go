@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // sample is a backend that keeps the contract in all its RPCs, until a test replaces one of its answers.
@@ -299,11 +300,15 @@ func (x *sample) serve(t *testing.T, limit int) string {
 	return l.Addr().String()
 }
 
-// patient is short, with room for a machine under load.
-var patient = timing{reach: 3 * time.Second, again: 200 * time.Millisecond, settle: time.Second, brief: 20 * time.Millisecond}
+// patient is for backends that answer, on a machine under load.
+var patient = timing{
+	reach: await.Patience, again: 200 * time.Millisecond, settle: await.Patience, watched: 150 * time.Millisecond, brief: 20 * time.Millisecond,
+}
 
 // hurried is for backends that do not answer.
-var hurried = timing{reach: 500 * time.Millisecond, again: 200 * time.Millisecond, settle: 200 * time.Millisecond, brief: 20 * time.Millisecond}
+var hurried = timing{
+	reach: 500 * time.Millisecond, again: 200 * time.Millisecond, settle: 200 * time.Millisecond, watched: 100 * time.Millisecond, brief: 20 * time.Millisecond,
+}
 
 // run checks one backend.
 func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, timing *timing) error {
