@@ -53,7 +53,7 @@ modules() {
     module "$mod" || { echo "once more: $mod" >&3; sleep 5; module "$mod"; } || { echo "$mod is not what it needs; run go mod tidy there"; return 1; }
   done
 }
-module() { go list -C "$(dirname "$1")" -mod=readonly -deps ./... >/dev/null; }
+module() { go list -C "$(dirname "$1")" -mod=readonly -deps -test ./... >/dev/null; }
 
 contract_lint() { tool buf lint; }
 # Actions of others are pinned by commit: a tag can be moved.
