@@ -8,9 +8,12 @@ package call
 //	Unwritten ─ Wanted, OpenDue ─► Opening ─ HasBegun ─► Streaming ─ its end ────┤
 //	    │                         ▲   │   │                                      │
 //	    │                 OpenDue │   │   └─ ClientLeft ─► OpeningUnread ─ HasBegun
-//	    │ ClientLeft              │   │ BeginFailed              │ BeginFailed
-//	    ▼                         │   ▼                          ▼
-//	Abandoned ◄── ClientLeft ── Postponed                    Abandoned
+//	    │ ClientLeft              │   │ BeginFailed           BeginFailed │   ▲
+//	    ▼                         │   ▼                                   ▼   │ OpenDue
+//	Abandoned ◄── ClientLeft ── Postponed ──── ClientLeft ─────────► PostponedUnread
+//
+// ClientLeft in Postponed and BeginFailed in OpeningUnread lead to PostponedUnread if records may have
+// begun, and otherwise to Abandoned. The last HasDecided in PostponedUnread leads to Finished.
 type Stage uint8
 
 // The stages of an exchange.
@@ -23,6 +26,9 @@ const (
 	Opening
 	// OpeningUnread: as Opening, but the client has disconnected.
 	OpeningUnread
+	// PostponedUnread: as Postponed, but the client has disconnected. The records may have begun, so
+	// that another replica may run the calls: they are begun again until that is known.
+	PostponedUnread
 	// Streaming: the calls have records, and the exchange follows their log.
 	Streaming
 	// Abandoned: the client disconnected before anything was sent. The calls continue without a
@@ -71,6 +77,8 @@ type ExchangeEvent struct {
 // It is not safe for concurrent use.
 type Exchange struct {
 	stage Stage
+	// accepted is true if the exchange has ended without a body.
+	accepted bool
 	// decided marks the calls that have decided; left counts the others.
 	decided []bool
 	left    int
@@ -100,13 +108,14 @@ func pass(_ *Exchange, _ ExchangeEvent, buf []Effect) []Effect { return buf }
 
 // exchangeTransitions is the transition table: a row for each stage, a column for each event.
 var exchangeTransitions = [stages][exchangeEventKinds]exchangeTransition{
-	Unwritten:     {Wanted: open, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
-	Postponed:     {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandonPostponed, StreamEnded: pass},
-	Opening:       {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
-	OpeningUnread: {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: abandonUnopened, ClientLeft: pass, StreamEnded: pass},
-	Streaming:     {Wanted: pass, HasDecided: pass, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: closeStream, StreamEnded: closeStream},
-	Abandoned:     {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
-	Finished:      {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
+	Unwritten:       {Wanted: open, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
+	Postponed:       {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: leavePostponed, StreamEnded: pass},
+	Opening:         {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
+	OpeningUnread:   {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: postponeUnread, ClientLeft: pass, StreamEnded: pass},
+	PostponedUnread: {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: openAgainUnread, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
+	Streaming:       {Wanted: pass, HasDecided: pass, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: closeStream, StreamEnded: closeStream},
+	Abandoned:       {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
+	Finished:        {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
 }
 
 func forward(call int, what EventKind, f Fault, err error) Effect {
@@ -143,7 +152,6 @@ func gatherReply(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 // respond ends the exchange. It keeps the replies of its calls, and sends them if the client is
 // still connected.
 func (x *Exchange) respond(buf []Effect) []Effect {
-	heard := x.stage != Abandoned
 	x.stage = Finished
 	for i := range x.decided {
 		buf = append(buf, forward(i, Kept, NoFault, nil))
@@ -151,7 +159,7 @@ func (x *Exchange) respond(buf []Effect) []Effect {
 	if x.mayHaveBegun {
 		buf = append(buf, Effect{Kind: CleanUp})
 	}
-	if heard {
+	if !x.accepted {
 		buf = append(buf, Effect{Kind: Respond})
 	}
 	return buf
@@ -174,25 +182,47 @@ func streamUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 
 // postpone continues without a stream until TimerOpen fires.
 func postpone(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
+	x.noteFailed(e.Fault)
 	x.stage = Postponed
 	return x.notBegun(e, buf)
 }
 
-func abandonUnopened(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	return x.notBegun(e, abandon(x, e, buf))
+// postponeUnread tries again later, without a client, if the records may have begun.
+func postponeUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
+	if x.noteFailed(e.Fault); !x.mayHaveBegun {
+		return x.notBegun(e, abandon(x, e, buf))
+	}
+	x.stage = PostponedUnread
+	return x.notBegun(e, x.accept(buf))
 }
 
-// abandonPostponed refuses a stream for ever.
-func abandonPostponed(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	return x.notBegun(ExchangeEvent{Kind: BeginFailed, Fault: Fenced}, abandon(x, e, buf))
+// leavePostponed tries again later, without a client, if the records may have begun. Otherwise it refuses
+// a stream for ever.
+func leavePostponed(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
+	if !x.mayHaveBegun {
+		return x.notBegun(ExchangeEvent{Kind: BeginFailed, Fault: Fenced}, abandon(x, e, buf))
+	}
+	x.stage = PostponedUnread
+	return x.accept(buf) // TimerOpen is set.
+}
+
+// noteFailed records whether records may exist after a Begin that failed. With IDTaken they do: another
+// replica has taken one of them over.
+func (x *Exchange) noteFailed(f Fault) {
+	x.mayHaveBegun = x.mayHaveBegun || f == Unavailable || f == IDTaken
+}
+
+// accept ends the exchange without a body, once.
+func (x *Exchange) accept(buf []Effect) []Effect {
+	if x.accepted {
+		return buf
+	}
+	x.accepted = true
+	return append(buf, Effect{Kind: Accept})
 }
 
 // notBegun refuses a stream to the calls, which drop events that need one.
 func (x *Exchange) notBegun(e ExchangeEvent, buf []Effect) []Effect {
-	x.mayHaveBegun = x.mayHaveBegun || e.Fault == Unavailable
-	if x.stage == Abandoned && e.Fault == Unavailable {
-		e.Fault = Fenced // There is no further attempt.
-	}
 	for i, decided := range x.decided {
 		if !decided || e.Fault == Gone {
 			buf = append(buf, forward(i, Refused, e.Fault, e.Err))
@@ -201,7 +231,7 @@ func (x *Exchange) notBegun(e ExchangeEvent, buf []Effect) []Effect {
 	switch {
 	case x.left == 0:
 		return x.respond(buf)
-	case x.stage == Postponed:
+	case x.stage != Abandoned:
 		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerOpen})
 	}
 	return buf
@@ -212,11 +242,16 @@ func openUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	return buf
 }
 
+func openAgainUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
+	x.stage = OpeningUnread
+	return append(buf, Effect{Kind: Begin})
+}
+
 // abandon lets the calls continue without a reader. The replies of those that have decided are kept;
 // if all have, respond does that.
 func abandon(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	x.stage = Abandoned
-	buf = append(buf, Effect{Kind: Accept})
+	buf = x.accept(buf)
 	for i, decided := range x.decided {
 		if decided && x.left > 0 {
 			buf = append(buf, forward(i, Kept, NoFault, nil))
@@ -235,12 +270,7 @@ func keepUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 		return buf
 	}
 	recordDecided(x, e, buf)
-	buf = append(buf, forward(e.Index, Kept, NoFault, nil))
-	if x.left == 0 && x.mayHaveBegun {
-		x.mayHaveBegun = false
-		buf = append(buf, Effect{Kind: CleanUp})
-	}
-	return buf
+	return append(buf, forward(e.Index, Kept, NoFault, nil))
 }
 
 func closeStream(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {

@@ -249,42 +249,6 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestExchange(t *testing.T) {
-	type step struct {
-		e    ExchangeEvent
-		want string
-		to   Stage
-	}
-	wants := ExchangeEvent{Kind: Wanted}
-	first, second := ExchangeEvent{Kind: HasDecided}, ExchangeEvent{Kind: HasDecided, Index: 1}
-	fails := func(f Fault) ExchangeEvent { return ExchangeEvent{Kind: BeginFailed, Fault: f} }
-	is := func(k ExchangeEventKind) ExchangeEvent { return ExchangeEvent{Kind: k} }
-	begun, kept, refused := fmt.Sprint("forward ", Begun), fmt.Sprint("forward ", Kept), fmt.Sprint("forward ", Refused)
-	for name, life := range map[string][]step{
-		"one body":               {{first, "", Unwritten}, {second, kept + ", " + kept + ", respond", Finished}},
-		"a stream":               {{wants, "begin", Opening}, {is(HasBegun), begun + ", " + begun + ", open", Streaming}, {is(StreamEnded), "", Finished}},
-		"takes long":             {{is(OpenDue), "begin", Opening}, {is(HasBegun), begun + ", " + begun + ", open", Streaming}},
-		"not begun, then body":   {{wants, "begin", Opening}, {first, "", Opening}, {second, "", Opening}, {fails(NoRoom), kept + ", " + kept + ", respond", Finished}},
-		"not known, then body":   {{wants, "begin", Opening}, {first, "", Opening}, {second, "", Opening}, {fails(Unavailable), kept + ", " + kept + ", tidy, respond", Finished}},
-		"not begun, tried later": {{wants, "begin", Opening}, {first, "", Opening}, {fails(NoRoom), refused + ", timer", Postponed}, {wants, refused, Postponed}, {is(OpenDue), "begin", Opening}},
-		"left":                   {{is(ClientLeft), "accept", Abandoned}, {wants, refused, Abandoned}, {first, kept, Abandoned}, {first, "", Abandoned}},
-		"left by one answered":   {{first, "", Unwritten}, {is(ClientLeft), "accept, " + kept, Abandoned}, {second, kept, Abandoned}},
-		"left while beginning":   {{wants, "begin", Opening}, {is(ClientLeft), "", OpeningUnread}, {is(HasBegun), begun + ", " + begun, Finished}},
-		"left, not begun":        {{wants, "begin", Opening}, {is(ClientLeft), "", OpeningUnread}, {fails(Unavailable), "accept, " + refused + ", " + refused, Abandoned}, {first, kept, Abandoned}, {second, kept + ", tidy", Abandoned}},
-		"left a stream":          {{wants, "begin", Opening}, {is(HasBegun), begun + ", " + begun + ", open", Streaming}, {is(ClientLeft), "", Finished}},
-	} {
-		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
-			x := new(Exchange)
-			x.init(2)
-			for i, s := range life {
-				if got := inWords(x.Step(s.e, nil)); got != s.want || x.stage != s.to {
-					t.Fatalf("step %d, event %d: %q and stage %d, want %q and %d", i, s.e.Kind, got, x.stage, s.want, s.to)
-				}
-			}
-		})
-	}
-}
-
 // newMachines returns the machines of one exchange, whose calls have started.
 func newMachines(calls int) *Machines {
 	u := new(Machines)

@@ -1,6 +1,8 @@
 package call
 
 import (
+	"slices"
+
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -60,8 +62,9 @@ func (s *Machines) Step(call int, e Event, buf []Effect) []Effect {
 	return s.relay(from, mark(buf, from, call))
 }
 
-// Records returns the initial records of the calls, as of the first Begin; a repeated Begin has the
-// same. Before it sends the first Begin, the driver replaces them, once, by complete records.
+// Records returns the initial records of the calls, as of the first Begin. A repeated Begin has the
+// same, except that a record that was refused no longer permits another run of a round that is over.
+// Before it sends the first Begin, the driver replaces them, once, by complete records.
 func (s *Machines) Records() []*medium.Record { return s.records }
 
 // StepExchange passes an event to the exchange.
@@ -131,6 +134,10 @@ func (s *Machines) relay(from int, buf []Effect) []Effect {
 
 func (s *Machines) keepRecords() {
 	if s.records != nil {
+		s.records = slices.Clone(s.records) // The write before has the others.
+		for i, c := range s.calls {
+			s.records[i] = c.offerAgain(s.records[i])
+		}
 		return
 	}
 	s.records = make([]*medium.Record, len(s.calls))

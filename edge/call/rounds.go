@@ -62,8 +62,9 @@ func checkpoint(c *Call, e Event, buf []Effect) []Effect {
 }
 
 // dropQueue drops the queue: the exchange cannot become a stream for now.
-func dropQueue(c *Call, _ Event, buf []Effect) []Effect {
+func dropQueue(c *Call, e Event, buf []Effect) []Effect {
 	c.wanted = false
+	c.noteRefused(e.Fault)
 	return reportDropped(c.j.drop(), Gone, buf)
 }
 
@@ -160,6 +161,30 @@ func (c *Call) initialRecord() *medium.Record {
 	return r
 }
 
+// offerAgain returns the record of a repeated Begin: r, which the first Begin had. If r was refused and
+// its round is over, the record does not permit another run of that round, because later ones have run
+// without a record.
+func (c *Call) offerAgain(r *medium.Record) *medium.Record {
+	switch {
+	case !r.Resumable || c.offered > 0:
+		return r
+	case r.Round == c.round.Round:
+		c.offered = r.Round
+		return r
+	}
+	own := *r
+	own.Resumable = false
+	return &own
+}
+
+// noteRefused records that the record has not begun, unless f is Unavailable, with which it may have, or
+// IDTaken, with which another replica has it.
+func (c *Call) noteRefused(f Fault) {
+	if f != Unavailable && f != IDTaken {
+		c.offered = 0
+	}
+}
+
 // awaitsBegin reports whether the record that may have begun permits another run of a round before
 // the next one. The next one then waits until the record exists: otherwise, if this replica were
 // lost, another one would run both.
@@ -169,14 +194,10 @@ func (c *Call) awaitsBegin() bool { return c.offered > 0 && c.offered < c.round.
 // record may exist, and the exchange begins it again. After IDTaken another replica has taken it
 // over.
 func refusePause(c *Call, e Event, buf []Effect) []Effect {
-	switch {
-	case e.Fault == Unavailable:
-		return buf
-	case e.Fault == IDTaken && c.awaitsBegin():
+	switch c.noteRefused(e.Fault); {
+	case c.awaitsBegin() && e.Fault == IDTaken:
 		return c.decideBy(c.failure(UnknownOutcome), buf)
-	}
-	c.offered = 0
-	if !c.overdue {
+	case c.awaitsBegin() || !c.overdue:
 		return buf
 	}
 	c.overdue, c.state = false, Direct

@@ -250,38 +250,6 @@ func TestFailingHeartbeatsDoNotFillTheLog(t *testing.T) {
 	})
 }
 
-// A round that may run again ends while the reply to the Begin of its record is lost. The next one,
-// which may not, waits for the record: the replica is lost, and the one that takes over the record
-// that was begun nevertheless runs both.
-func TestRoundsBehindALostBeginRunOnce(t *testing.T) {
-	in(t, func(t *testing.T, h *house) {
-		h.wrap = func(s medium.Store) medium.Store { return deafBegin{s} }
-		a := h.replica(false)
-		h.wrap = nil
-		k := h.send(a, "unsafe", func(ctx context.Context, round *medium.Record, _ func(float64)) *call.Reply {
-			switch round.Round {
-			case 1:
-				return &call.Reply{Kind: call.Busy, Pause: 100 * time.Millisecond, State: []byte("harmless"), Resumable: true}
-			case 2:
-				pause(ctx, 2*time.Second)
-				return &call.Reply{Kind: call.Busy, Pause: 100 * time.Millisecond, State: []byte("not harmless")}
-			}
-			return says("done")
-		})
-		sleep(2900 * time.Millisecond)
-		h.replica(true)
-		sleep(10 * time.Second)
-		for round, want := range []int{1, 2, 1} {
-			if n := h.ran("unsafe", round+1); n != want {
-				t.Errorf("round %d ran %d times, want %d", round+1, n, want)
-			}
-		}
-		h.wantOver("unsafe", call.HowEnded)
-		sleep(time.Minute)
-		k.want("body failure 1 of unsafe") // Its replica hears of nothing that it begins.
-	})
-}
-
 // deafBegin is a store whose replies to writes that begin records are lost.
 type deafBegin struct{ medium.Store }
 
