@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
@@ -100,4 +101,53 @@ func TestUnreadBeginsEndWithTheirReplica(t *testing.T) {
 			t.Errorf("%v still run", ids)
 		}
 	})
+}
+
+// A Begin that may have been lost is repeated to end what it may have left. If the replica is lost between the two, no other one runs the
+// call, which has ended.
+func TestRecordsThatAreOnlyEndedDoNotRun(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		s := &cleansOnce{}
+		h.wrap = func(st medium.Store) medium.Store { s.Store = st; return s }
+		a := h.replica(false)
+		h.wrap = nil
+		k := h.send(a, "unsafe", func(ctx context.Context, round *medium.Record, _ func(float64)) *call.Reply {
+			if round.Round == 1 {
+				return &call.Reply{Kind: call.Busy, Pause: 100 * time.Millisecond, State: []byte("harmless"), Resumable: true}
+			}
+			pause(ctx, 2*time.Second)
+			return says("done")
+		})
+		sleep(10 * time.Second)
+		k.want("body done")
+		if s.begins < 2 {
+			t.Fatalf("%d Begins, want another one that ends the record", s.begins)
+		}
+		h.replica(true)
+		sleep(10 * time.Second)
+		synctest.Wait()
+		if n := h.ran("unsafe", 2); n != 1 {
+			t.Errorf("round 2 ran %d times, want 1", n)
+		}
+		if rec, _, _ := h.m.Call("unsafe"); rec.Phase != state.PhaseDone {
+			t.Errorf("the record is in phase %d", rec.Phase)
+		}
+	})
+}
+
+// cleansOnce is a store that never gets its first Begin, and only Begins afterwards.
+type cleansOnce struct {
+	medium.Store
+	begins int
+}
+
+func (s *cleansOnce) Commit(ctx context.Context, w *medium.Write) error {
+	if len(w.Begin) == 0 {
+		return state.ErrUnavailable
+	}
+	if s.begins++; s.begins == 1 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.Commit(ctx, w)
 }

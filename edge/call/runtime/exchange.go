@@ -127,9 +127,15 @@ func (g *Group) catchUp(returns uint64) {
 // cleanUp ends records that a Begin that seemed to fail may have left. A Begin that concludes its call
 // leaves none.
 func (g *Group) cleanUp() {
-	recs := g.machines.Records()
 	if g.concluded {
 		return
+	}
+	// A record that these writes begin only ends: if this replica is lost before, no round of it may run.
+	var recs []*medium.Record
+	for _, r := range g.machines.Records() {
+		own := *r
+		own.Resumable, own.Repeatable = false, false
+		recs = append(recs, &own)
 	}
 	for range cleanUpTries {
 		returns := g.r.returns.Load()
