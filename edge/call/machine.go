@@ -140,6 +140,20 @@ func (c *Call) Waiting() int { return len(c.j.queue) }
 // Held reports whether this replica holds the call's lease.
 func (c *Call) Held() bool { return c.j.link != unlinked && c.state != Over }
 
+// Unsettled reports whether this replica must not leave the call yet. The store has not acknowledged a
+// step, or may have lost some, so that another replica would take the round for one whose outcome is
+// unknown; or the round runs and must not be run again. A running round that may be run again has no
+// such step: the next replica repeats it.
+func (c *Call) Unsettled() bool {
+	switch {
+	case !c.Held():
+		return false
+	case c.state == Running && (c.round.Resumable || c.j.rec.Repeatable):
+		return c.j.stale || c.j.link == restoring
+	}
+	return c.state == Running || c.j.link != idle
+}
+
 // Step takes an event and appends its effects to buf, in order.
 func (c *Call) Step(e Event, buf []Effect) []Effect {
 	return transitions[c.state][e.Kind](c, e, buf)

@@ -160,8 +160,9 @@ type cut struct {
 	off atomic.Bool
 	// left is set when the replica leaves the medium.
 	left atomic.Bool
-	// claimless disconnects claims only.
-	claimless atomic.Bool
+	// claimless disconnects claims only, writeless steps only. unwritten counts those.
+	claimless, writeless atomic.Bool
+	unwritten            atomic.Int64
 	// dies disconnects the store at its next claim of a cancelled task.
 	dies atomic.Bool
 	// begins disconnects the store once a task has begun.
@@ -195,6 +196,10 @@ func (c *cut) Load(ctx context.Context, id string, use bool) (*state.SessionInfo
 func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 	if err := c.err(); err != nil {
 		return err
+	}
+	if c.writeless.Load() {
+		c.unwritten.Add(1)
+		return state.ErrUnavailable
 	}
 	err := c.Store.Commit(ctx, w)
 	if err == nil && len(w.Begin) > 0 && c.begins.Load() {

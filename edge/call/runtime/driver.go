@@ -22,6 +22,8 @@ type Driver struct {
 	life   *time.Timer
 	// waiting is the number of its events that Counters.Queued counts.
 	waiting int
+	// unsettled is true while the call counts as work because its machine is unsettled.
+	unsettled bool
 }
 
 func (c *Driver) post(e call.Event) { c.g.post(event{to: c.number, call: e}) }
@@ -57,6 +59,19 @@ func (c *Driver) known() (rec *medium.Record, held bool) {
 func (c *Driver) Kept() *medium.Record {
 	rec, _ := c.known()
 	return rec
+}
+
+// settle makes the call count as work while its machine is unsettled. The caller holds the inbox.
+func (c *Driver) settle() {
+	switch now := c.machine().Unsettled(); {
+	case now == c.unsettled:
+	case now:
+		c.unsettled = true
+		c.g.r.work.n.Add(1)
+	default:
+		c.unsettled = false
+		c.g.r.work.Leave()
+	}
 }
 
 func (c *Driver) do(f *call.Effect) {

@@ -82,6 +82,9 @@ func (g *Group) step(e event, effects []call.Effect) []call.Effect {
 			g.r.count.Queued.Add(int64(n - c.waiting))
 			c.waiting = n
 		}
+		if g.r.o.IdleBetweenRounds {
+			c.settle()
+		}
 	}
 	return effects
 }

@@ -35,6 +35,8 @@ type house struct {
 	wrap func(medium.Store) medium.Store
 	// log receives the log of replicas. nil discards it.
 	log io.Writer
+	// idle means that replicas have Options.IdleBetweenRounds.
+	idle bool
 
 	mu       sync.Mutex
 	plans    map[string]plan
@@ -79,7 +81,7 @@ func (h *house) replica(started bool) *Replica {
 		return h.wrap(s)
 	}
 	r := New(open, Options{
-		Call: h.config, Log: h.logger(),
+		Call: h.config, Log: h.logger(), IdleBetweenRounds: h.idle,
 		Resume: func(o *medium.Owned, why Reason) (*Claimed, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -130,6 +132,10 @@ type testRunner struct {
 func (x *testRunner) Run(ctx context.Context, round *medium.Record, events *Driver) *call.Reply {
 	h := x.h
 	h.mu.Lock()
+	if h.idle && strings.HasPrefix(x.id, "safe") {
+		events.g.r.work.Idle()
+		defer events.g.r.work.Active()
+	}
 	p := h.plans[x.id]
 	h.runs[fmt.Sprint(x.id, "/", round.Round)]++
 	run := h.runs[fmt.Sprint(x.id, "/", round.Round)]

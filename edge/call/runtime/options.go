@@ -30,7 +30,8 @@ type Options struct {
 	// and the Replica ends such records.
 	Begin func(ctx context.Context, c Runner, w *medium.Write) error
 	// IdleBetweenRounds is true if a call with a record does not keep InFlight.WaitBusy waiting between its
-	// rounds, because another replica continues it. Its Runner decides that for its rounds.
+	// rounds, because another replica continues it, once the store has acknowledged the end of the last
+	// one (call.Call.Unsettled). Its Runner decides that for its rounds.
 	IdleBetweenRounds bool
 	// Number returns a copy of a reply whose questions have new ids. It must not be nil if calls
 	// ask.
