@@ -146,6 +146,7 @@ func (b *backendRun) begin(u *run) {
 func (b *backendRun) begins() {
 	if k := b.r.w.taskOf(b.c.id); k != nil {
 		b.running, k.jobs.running, k.jobs.begun = true, k.jobs.running+1, true
+		b.r.runs++
 	}
 }
 
@@ -157,6 +158,7 @@ func (b *backendRun) ends(end *ending) {
 	}
 	b.running = false
 	k.jobs.running--
+	b.r.runs--
 	if k.jobs.kept = ""; end != nil && end.kind != call.Final {
 		k.jobs.kept = string(end.state)
 	}

@@ -1,6 +1,9 @@
 package simulation
 
 import (
+	"context"
+	"time"
+
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -60,6 +63,7 @@ const (
 	approvalLost
 	approvalTwice
 	jobLeft
+	drainLeavesEnds
 	bugCount
 )
 
@@ -109,6 +113,7 @@ var bugNames = [bugCount]string{
 	approvalLost:             "a decision on an approval is acknowledged and lost",
 	approvalTwice:            "a second decision on an approval is acknowledged",
 	jobLeft:                  "the replica that cancels a task does not know its job",
+	drainLeavesEnds:          "a drain does not wait until the ends of runs are stored",
 	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 
@@ -182,6 +187,24 @@ func (x *wire) believed(r *medium.Record, lost bool) {
 	if x.r.w.bugs(forgetProgress) {
 		r.HasProgress = false
 	}
+}
+
+// runsEnd waits until no backend runs a task here, as a drain with the bug does.
+func (r *replica) runsEnd(ctx context.Context) error {
+	for ctx.Err() == nil {
+		idle := make(chan bool, 1)
+		r.arrive(arrival{what: replicaEnds, do: func() { idle <- r.runs == 0 }})
+		select {
+		case over := <-idle:
+			if over {
+				return nil
+			}
+		case <-r.down:
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return ctx.Err()
 }
 
 // misdirected is the question of another call that waits, if there is one, in place of a question.

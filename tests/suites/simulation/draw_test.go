@@ -184,7 +184,7 @@ func (w *world) fault(kind int, rewinds bool) func() {
 		w.rewinds++
 		w.rewound = w.now
 		w.logf("the store loses %d writes", k)
-		w.medium.Rewind(k)
+		w.rewind(k)
 		w.away(time.Duration(w.pick(4)) * 100 * time.Millisecond)
 	}
 }

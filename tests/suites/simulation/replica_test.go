@@ -42,10 +42,14 @@ type replica struct {
 	// draining: it ends once what runs here has ended, or its time is over. closed: it has begun to close in order.
 	draining, closed bool
 	paused           time.Duration // until then
+	// runs counts the rounds of tasks that the backend runs for it.
+	runs int
 	// local are the calls whose requests are here.
 	local map[string]*runtime.Driver
 	// back is when it last heard that the store was away.
 	back time.Duration
+	// heard is when it last heard that before it closed.
+	heard time.Duration
 }
 
 func (w *world) boot(slot int) {
@@ -190,6 +194,8 @@ func (r *replica) drains(ctx context.Context) error {
 	switch {
 	case r.w.bugs(drainsNothing):
 		return nil
+	case r.w.bugs(drainLeavesEnds):
+		return r.runsEnd(ctx)
 	case r.tasks != nil:
 		return r.tasks.Drain(ctx)
 	}
@@ -323,6 +329,9 @@ func (r *replica) answer(session, asked string, a state.Answer, done func(ok boo
 func (r *replica) storeWasAway() {
 	if r.back = r.w.now; r.w.bugs(noNotice) {
 		return
+	}
+	if !r.closed {
+		r.heard = r.w.now
 	}
 	go r.returning()
 }

@@ -28,6 +28,7 @@ func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
 	w := &world{
 		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced,
 		refusals: map[*medium.Write]error{}, deletions: map[string]*deletion{},
+		lostTasks: lostTasks{authors: map[string][]*replica{}, at: map[string]time.Duration{}},
 	}
 	var thrown any
 	synctest.Test(t, func(*testing.T) {

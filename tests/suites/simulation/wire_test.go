@@ -148,6 +148,9 @@ func (x *wire) Commit(ctx context.Context, sent *medium.Write) error {
 		}
 		err = x.view.Commit(context.Background(), write)
 		x.r.w.logf("r%d writes %s at %d.%d, step %d, %d records begin: %v", x.r.id, a.name, write.Epoch.Counter(), write.N, write.Next, len(write.Begin), err)
+		if err == nil {
+			x.r.wrote(a.name)
+		}
 		if err == nil && len(write.Entries) > 0 {
 			x.placed[write.Epoch] = max(x.placed[write.Epoch], write.Seq+uint64(len(write.Entries))-1)
 		}
@@ -193,6 +196,7 @@ func (x *wire) Claim(ctx context.Context, which medium.ClaimTarget) (*medium.Own
 		o, err := x.view.Claim(context.Background(), own)
 		if err == nil {
 			r := o.Record
+			x.r.wrote(r.ID)
 			x.r.w.logf("r%d claims %s at %d/%x, cancel %v, phase %d attempt %d", x.r.id, r.ID, r.Epoch.Counter(), r.Epoch.Random(), which.Cancel, r.Phase, r.Attempt)
 			x.believed(r, !which.Cancel)
 			if which.Cancel && x.r.w.bugs(jobLeft) {
@@ -227,6 +231,7 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 		out, o, err := x.view.Answer(context.Background(), session, asked, a, x.drawn(random))
 		x.unknown[a.Token] = err == nil && out == state.AnswerUnknown
 		if out == state.AnswerCompleted && err == nil {
+			x.r.wrote(o.Record.ID)
 			x.believed(o.Record, false)
 		}
 		if w.bugs(approvalTwice) && verdictIn(a.Result) != "" && err == nil && o == nil {

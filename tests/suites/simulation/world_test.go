@@ -114,11 +114,12 @@ type world struct {
 	// rewinds, stops (kills, pauses, and drains that did not end in time), outages and drains that have happened.
 	rewinds, stops, outages, drains int
 	// rewound is when the store went back last.
-	rewound time.Duration
-	bug     bug
-	judge   judge
-	trace   []string
-	tracing bool
+	rewound   time.Duration
+	lostTasks lostTasks
+	bug       bug
+	judge     judge
+	trace     []string
+	tracing   bool
 }
 
 var flip = rapid.Bool()
