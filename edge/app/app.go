@@ -224,6 +224,7 @@ func (a *App) shutdown() error {
 	if served == nil {
 		served = a.endpoint.Wait(grace)
 	}
+	drained = errors.Join(drained, a.tasks.Drain(grace)) // again, for tasks that have begun or continued since
 	var err error
 	if drained != nil || served != nil { // Both errors mean only that the grace period has passed.
 		err = a.unendedError()
@@ -245,6 +246,10 @@ func (a *App) unendedError() error {
 	if n := a.stateful.Unended(); len(of) == 0 && n > 0 {
 		return fmt.Errorf("drain: after the grace of %s calls of sessions had not ended: %d that no backend ran, "+
 			"which waited for Redis, a hook server, the policy server or a busy backend", a.cfg.Shutdown.Grace, n)
+	}
+	if n := a.tasks.Unended(); len(of) == 0 && n > 0 {
+		return fmt.Errorf("drain: after the grace of %s tasks had not ended: %d that no backend ran, "+
+			"which waited for Redis, a hook server or the policy server", a.cfg.Shutdown.Grace, n)
 	}
 	if len(of) == 0 {
 		return fmt.Errorf("drain: after the grace of %s there were connections of clients that had not read or sent all", a.cfg.Shutdown.Grace)

@@ -100,12 +100,17 @@ func since(at time.Time) time.Duration {
 }
 
 // Drain leaves tasks to other replicas: it stops the takeover of lost tasks, and waits until no
-// task runs here whose run must not be lost. If ctx ends first, it returns ctx's error. A run may
-// be lost if it can be run again: the next replica does so. Call Close afterwards.
+// task runs here whose run must not be lost, and the store has the ends of those that ran. If ctx ends
+// first, it returns ctx's error. A run may be lost if it can be run again: the next replica does so.
+// Call Close afterwards.
 func (t *Tasks) Drain(ctx context.Context) error {
 	t.calls.Drain()
 	return t.work.WaitBusy(ctx)
 }
+
+// Unended returns the number of tasks whose run here must not be lost, or whose last step the store has not
+// acknowledged.
+func (t *Tasks) Unended() int { return t.calls.Unsettled() }
 
 // Close cancels the remaining runs, and leaves them to other replicas. It returns when all
 // goroutines have ended. It may be called more than once.

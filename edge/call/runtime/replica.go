@@ -290,6 +290,19 @@ func (r *Replica) IDs() []string {
 	return slices.Collect(maps.Keys(r.calls))
 }
 
+// Unsettled returns the number of calls with a record that this replica must not leave yet: their machines
+// are unsettled.
+func (r *Replica) Unsettled() (n int) {
+	for _, c := range r.all() {
+		c.g.inbox.inspect(func() {
+			if c.machine().Unsettled() {
+				n++
+			}
+		})
+	}
+	return n
+}
+
 // End ends the calls of an ended session that have a record or whose client has disconnected. Other
 // calls end through their exchange: see Call.End.
 func (r *Replica) End(session string) {

@@ -141,3 +141,73 @@ func TestDrainWithoutRedis(t *testing.T) {
 		t.Errorf("the client got %q at the other replica", got)
 	}
 }
+
+// TestDrainOfTasksWithoutRedis: so it does of tasks.
+func TestDrainOfTasksWithoutRedis(t *testing.T) {
+	entered, gate := make(chan struct{}, 9), make(chan struct{})
+	s := capability.New("fixture", "1")
+	capability.AddTool(s, "act", "Acts", func(context.Context, *capability.Call, struct{}) (string, error) {
+		entered <- struct{}{}
+		<-gate
+		return "done", nil
+	}, capability.Tasks(capability.TaskRequired))
+	p := startPair(t, s, func(c *config.Config) { c.Shutdown.Grace = 2 * time.Second })
+	newStateless(t, p.first.URL, withTasks).call("act", "{}").want(http.StatusOK).result()
+	await.Receive(t, "the call of the backend", entered)
+	p.lose()
+	close(gate)
+	p.first.Stop()
+	if err := p.first.Wait(t); err == nil || !strings.Contains(err.Error(), "tasks had not ended: 1 that no backend ran, which waited for Redis") {
+		t.Errorf("the drain ended with %v", err)
+	}
+}
+
+// TestDrainWaitsForTasksThatBegan: a task that begins during the drain, while another call still runs, is not cut off either.
+func TestDrainWaitsForTasksThatBegan(t *testing.T) {
+	entered, held, gate := make(chan struct{}, 9), make(chan struct{}), make(chan struct{})
+	s := capability.New("fixture", "1")
+	waits := func(on chan struct{}) func(context.Context, *capability.Call, struct{}) (string, error) {
+		return func(ctx context.Context, _ *capability.Call, _ struct{}) (string, error) {
+			entered <- struct{}{}
+			select {
+			case <-on:
+				return "done", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+	}
+	capability.AddTool(s, "hold", "Holds the drain", waits(held))
+	capability.AddTool(s, "act", "Acts", waits(gate), capability.Tasks(capability.TaskOptional))
+	p := startPair(t, s, func(c *config.Config) { c.Shutdown.Delay = 0 })
+	client := newSession(t, p.first.URL, vNov)
+	stream := client.call("hold", "{}").want(http.StatusOK).events()
+	await.Receive(t, "the call of the backend", entered)
+	p.first.Stop()
+	await.Until(t, "the edge drains", func() bool {
+		r, err := newOperator(t, p.first).try(http.MethodGet, "/readyz", "")
+		return err == nil && r.status == http.StatusServiceUnavailable
+	})
+	id, _ := dig(client.request("tools/call", `{"name":"act","arguments":{},"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
+	await.Receive(t, "the task to run", entered)
+	close(held)
+	stream.message()
+	await.Until(t, "the edge to accept no requests", func() bool {
+		r, err := http.Get(p.first.URL)
+		if err == nil {
+			_ = r.Body.Close()
+		}
+		return err != nil
+	})
+	for range 20 {
+		if _, err := newOperator(t, p.first).try(http.MethodGet, "/readyz", ""); err != nil {
+			t.Fatalf("the edge has ended: %v", err)
+		}
+	}
+	close(gate)
+	p.first.AwaitEnd(t)
+	got := client.at(p.second).request("tasks/result", `{"taskId":"`+id+`"}`).want(http.StatusOK)
+	if said := text(t, got.result()); said != "done" {
+		t.Errorf("the task ended with %q", said)
+	}
+}
