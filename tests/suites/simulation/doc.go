@@ -29,9 +29,9 @@
 // A client that comes back to a replica that has not heard yet that the store was away may be sent that
 // its stream is unknown.
 //
-// A task that the store loses after the replicas that wrote it have drained, or before they hear of the
-// loss, is unknown: its authors have ended (docs/state.md). A drain waits until the store has acknowledged
-// what is known of a task. It does not wait for what the store may lose later.
+// A task is unknown if the store loses it once the replicas that wrote it have ended in a drain, or if they
+// end so before they hear of the loss (docs/state.md). A drain waits until the store has acknowledged what
+// is known of a task. It does not wait for what the store may lose later.
 //
 // # How a history is repeatable
 //

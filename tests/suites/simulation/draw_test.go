@@ -201,6 +201,11 @@ func (w *world) away(d time.Duration) {
 		for _, r := range w.replicas {
 			r.after(w.delay()*2, 53, r.storeWasAway)
 		}
+		for _, r := range w.all { // Another may be in the place of one that still drains.
+			if r.alive && r != w.replicas[r.slot] {
+				r.after(w.delay()*2, 53, r.storeWasAway)
+			}
+		}
 	})
 }
 
