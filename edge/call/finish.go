@@ -105,6 +105,9 @@ func (c *Call) leave(how How, buf []Effect) []Effect {
 		buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
 	}
 	if how == HowLost {
+		if c.cancellation != 0 { // The runner may hold what the other owner does not know.
+			c.reply = c.cancelledReply()
+		}
 		buf = c.cancelByRecord(buf)
 	}
 	return c.endMachine(how, buf)

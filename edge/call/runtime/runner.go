@@ -19,7 +19,9 @@ type Runner interface {
 	Run(ctx context.Context, round *medium.Record, events *Driver) *call.Reply
 	// Deliver delivers an event of the call's life.
 	Deliver(e Event)
-	// Done reports that this replica no longer runs the call. r is the final reply, or nil.
+	// Done reports that this replica no longer runs the call. r is the final reply, or nil. After
+	// HowLost only r.Cancelled has a meaning: the client has cancelled the call, which another
+	// replica ends.
 	Done(how call.How, r *call.Reply)
 }
 
