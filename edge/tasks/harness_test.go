@@ -168,8 +168,8 @@ type cut struct {
 	// begins disconnects the store once a task has begun.
 	begins atomic.Bool
 	// written is called after each stored end of a task, before the writer gets the result; nil
-	// disables it.
-	written atomic.Pointer[func()]
+	// disables it. marked is the same for each stored step that says that the backend is called.
+	written, marked atomic.Pointer[func()]
 }
 
 func (c *cut) err() error {
@@ -207,6 +207,9 @@ func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 	}
 	if written := c.written.Load(); written != nil && err == nil && w.Next == medium.NextDone {
 		(*written)()
+	}
+	if marked := c.marked.Load(); marked != nil && err == nil && w.Next == medium.NextDispatched {
+		(*marked)()
 	}
 	return err
 }

@@ -42,9 +42,10 @@ func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, e
 	if by := runtime.Canceller(r); by != nil {
 		t.cancellers.note(s.ID, by)
 	}
-	if r.Phase != state.PhaseDispatched {
+	called := r.Phase == state.PhaseDispatched
+	if !called || r.Resumable || !r.Cancelled { // Otherwise the last owner cancels its round, or the job: see jobRecord.
 		asked, _, own, _ := runtime.OpenState(r.State)
-		x.keepsJob(asked, own, false)
+		x.loadsJob(asked, own, r.Resumable, called)
 	}
 	x.Memory.Force(budget.Calls, copies*int64(len(r.Params))) // The memory was admitted when the task began.
 	return &runtime.Claimed{Runner: x, Context: ctx}, nil

@@ -584,29 +584,6 @@ func TestRepeatableRounds(t *testing.T) {
 	})
 }
 
-// TestCancelledWhileTheJobBegins: if a round returns a job after its task was cancelled, on any
-// replica, the job is cancelled.
-func TestCancelledWhileTheJobBegins(t *testing.T) {
-	onMedia(t, nil, func(t *testing.T, w *world) {
-		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
-			name, _ := jsonString(c.Params.Arguments, "name")
-			<-w.backend.gate(name) // The job has begun; the round ignores its cancellation.
-			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job " + name), Repeatable: true, RetryAfter: time.Hour}}, nil
-		}}
-		a, b := w.replica(), w.replica()
-		for name, canceller := range map[string]*replica{"here": a, "elsewhere": b} {
-			id := a.begin("job", name)
-			await.Until(t, "the round to run", func() bool { return w.backend.running.Load() == 1 })
-			canceller.must(modern, "alice", mcp.MethodTasksCancel, about(id))
-			await.Until(t, "the task to end where it runs", func() bool { return a.calls.Driver(id) == nil })
-			close(w.backend.gate(name))
-			if got := await.Receive(t, "the backend to be notified", w.backend.cancelled); got != "job "+name || len(w.backend.cancelled) > 0 {
-				t.Errorf("it was notified of %q, and of %d more", got, len(w.backend.cancelled))
-			}
-		}
-	})
-}
-
 // TestBackendAwayWhileItIsAsked: a backend that is unavailable at a query of its job is queried
 // again. One that is unavailable at the start of the job has not begun it.
 func TestBackendAwayWhileItIsAsked(t *testing.T) {

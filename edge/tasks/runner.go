@@ -94,7 +94,7 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	x.attempt.Store(int32(min(m.Attempt, math.MaxInt32))) // #nosec G115 -- bounded
 	x.job.clear()
 	if round.Resumable && kept { // The round may only query the state of the job: cancelling the round does not end the job.
-		x.keepsJob(x.Asked, m.State, false)
+		x.loadsJob(x.Asked, m.State, true, true)
 	}
 	m.Task = &mcp.CallTask{Until: round.Deadline}
 	if x.isTask() {
