@@ -64,6 +64,7 @@ const (
 	approvalTwice
 	jobLeft
 	drainLeavesEnds
+	jobLeftBehind
 	bugCount
 )
 
@@ -114,6 +115,7 @@ var bugNames = [bugCount]string{
 	approvalTwice:            "a second decision on an approval is acknowledged",
 	jobLeft:                  "the replica that cancels a task does not know its job",
 	drainLeavesEnds:          "a drain does not wait until the ends of runs are stored",
+	jobLeftBehind:            "the replica that was to call the backend leaves the job of a cancelled task",
 	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 

@@ -12,6 +12,8 @@ type jobs struct {
 	begun bool
 	// cancelled are the states with which the backend was asked to cancel.
 	cancelled []string
+	// claimed is the replica that has claimed the record of the cancelled task; nil: none has.
+	claimed *replica
 }
 
 // cancelling notes that the client cancels the task. The owner alone knows a state that is not stored, and may lose the task with it.
@@ -29,7 +31,11 @@ func (j *judge) cancels(k *taskClient, state string) {
 	if !j.faultless() {
 		return
 	}
-	if !k.cancelled && k.task != "" { // A client that leaves cancels what is not a task yet.
+	// A client that leaves cancels what is not a task yet. A task whose lifetime has passed may be ended by another replica than that whose round
+	// then returns the job, which none queries again.
+	rec, _, stored := j.w.medium.Call(k.task)
+	late := stored && !rec.Deadline.After(j.w.start.Add(j.w.now))
+	if !k.cancelled && k.task != "" && !late {
 		j.fail("the job of %s is cancelled, though the task was not", k.id)
 	}
 	if len(k.jobs.cancelled) > 1 {

@@ -58,6 +58,16 @@ func (w *world) taskOf(id string) *taskClient {
 	return nil
 }
 
+// taskIn is the client of a task; nil: it does not know it yet, or there is none.
+func (w *world) taskIn(task string) *taskClient {
+	for _, k := range w.tasks {
+		if k.task == task {
+			return k
+		}
+	}
+	return nil
+}
+
 // ask sends a request to any replica. got gets the response, or errLost.
 func (k *taskClient) ask(m mcp.Method, params string, responses []mcp.InputResponse, got func(mcp.Reply, error)) {
 	w := k.w

@@ -85,6 +85,9 @@ func (d *dispatcher) PermitTask(context.Context, *revision.Rules, *mcp.Call, *mc
 func (d *dispatcher) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) error {
 	k, kept := d.r.w.taskOf(c.Params.Target), string(c.State)
 	d.r.arrive(arrival{what: backendCancels, name: k.id, do: func() {
+		if by := k.jobs.claimed; d.r.w.bugs(jobLeftBehind) && by != nil && by != d.r {
+			return
+		}
 		d.r.w.logf("r%d has the job of %s cancelled: %q", d.r.id, k.id, kept)
 		d.r.w.judge.cancels(k, kept)
 	}})

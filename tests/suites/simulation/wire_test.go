@@ -154,6 +154,9 @@ func (x *wire) Commit(ctx context.Context, sent *medium.Write) error {
 		if err == nil && len(write.Entries) > 0 {
 			x.placed[write.Epoch] = max(x.placed[write.Epoch], write.Seq+uint64(len(write.Entries))-1)
 		}
+		if k := x.r.w.taskIn(sent.Session); k != nil && err == nil && write.Next == medium.NextDispatched && x.r.w.bugs(jobLeftBehind) {
+			k.cancel() // It is rare that a client does so before the reply.
+		}
 		return nothing{}, err
 	})
 	return x.heard(sent, err)
@@ -199,6 +202,9 @@ func (x *wire) Claim(ctx context.Context, which medium.ClaimTarget) (*medium.Own
 			x.r.wrote(r.ID)
 			x.r.w.logf("r%d claims %s at %d/%x, cancel %v, phase %d attempt %d", x.r.id, r.ID, r.Epoch.Counter(), r.Epoch.Random(), which.Cancel, r.Phase, r.Attempt)
 			x.believed(r, !which.Cancel)
+			if k := x.r.w.taskIn(r.Session); which.Cancel && k != nil {
+				k.jobs.claimed = x.r
+			}
 			if which.Cancel && x.r.w.bugs(jobLeft) {
 				r.State = nil
 			}
