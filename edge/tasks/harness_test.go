@@ -257,7 +257,10 @@ type tool struct {
 type backend struct {
 	// decide implements PermitTask; nil allows every request.
 	decide func(c *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
-	tools  map[string]tool
+	// admit is what dispatch does before it calls the backend, such as a decision of a policy server; nil
+	// does nothing.
+	admit func(ctx context.Context, c *mcp.Call) error
+	tools map[string]tool
 	// ids are the received call_ids.
 	ids sync.Map
 	// cancelled receives the states of calls that were cancelled between two rounds.
@@ -290,6 +293,11 @@ func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	t, ok := b.tools[c.Params.Target]
 	if c.Method != mcp.MethodToolsCall || !ok {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "no %s %s", c.Method, c.Params.Target)
+	}
+	if b.admit != nil {
+		if err := b.admit(ctx, c); err != nil {
+			return mcp.Reply{}, err
+		}
 	}
 	n := b.running.Add(1)
 	defer b.running.Add(-1)

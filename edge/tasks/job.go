@@ -23,9 +23,13 @@ const cancelTimeout = 10 * time.Second
 // concurrent use.
 type job struct {
 	mu sync.Mutex
-	// kept is the call that cancels the job. It is nil if there is no job, and during a round that
-	// is not repeatable, whose own cancellation reaches the backend.
+	// kept is the call that cancels the job. It is nil if there is no job, and while the backend
+	// runs a round that is not repeatable, whose own cancellation reaches the backend.
 	kept *mcp.Call
+	// over is closed when the round that runs here is cancelled; nil means that there was none.
+	// repeatable is true if that round has a state and may be repeated.
+	over       <-chan struct{}
+	repeatable bool
 	// private is true if no other replica can run the job's round.
 	private bool
 	// resumable is true if the round to which the record's state belongs may be repeated.
@@ -36,8 +40,8 @@ type job struct {
 	task jobTask
 }
 
-// jobRecord is what the task's record in the store has of a job, as far as this replica knows. The
-// start of a round resets it.
+// jobRecord is what the task's record in the store has of a job, as far as this replica knows. A call
+// of the backend resets it.
 //
 //	recordNone ── a write with the state, or a checkpoint ──► recordKept
 //	                                                            │
@@ -106,11 +110,32 @@ func (j *job) called(called bool) {
 	}
 }
 
-// clear removes the job: the cancellation of the round that runs now reaches the backend.
-func (j *job) clear() {
+// start records that a round begins: see over and repeatable. The job of a repeatable round is then
+// loaded again.
+func (j *job) start(over <-chan struct{}, repeatable bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.kept, j.record, j.resumable, j.sent = nil, recordNone, false, false
+	if j.over, j.repeatable = over, repeatable; repeatable {
+		j.clear()
+	}
+}
+
+// clear removes the job. The caller holds j.mu.
+func (j *job) clear() { j.kept, j.record, j.resumable, j.sent = nil, recordNone, false, false }
+
+// reach records that the backend is about to be called for the round. From then on the cancellation
+// of the round reaches the backend, which has the job, unless the round was cancelled before.
+func (j *job) reach() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.repeatable {
+		return
+	}
+	select {
+	case <-j.over:
+	default:
+		j.clear()
+	}
 }
 
 // changesRecord reports whether a write changes what the record has of a job. A record that begins

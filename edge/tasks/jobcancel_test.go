@@ -106,6 +106,36 @@ func TestCancelledBeforeTheRoundRuns(t *testing.T) {
 	})
 }
 
+// TestCancelledBeforeTheBackendIsReached: a task is cancelled while its second round waits for a decision, and the backend is not called.
+// Its job is cancelled.
+func TestCancelledBeforeTheBackendIsReached(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		decides := make(chan bool)
+		w.backend.admit = func(ctx context.Context, c *mcp.Call) error {
+			if c.State == nil {
+				return nil
+			}
+			decides <- true
+			<-ctx.Done()
+			return nil // The decision comes in the same moment. The call of the backend fails at once.
+		}
+		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if c.State == nil {
+				return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job")}}, nil
+			}
+			return mcp.Reply{}, context.Canceled
+		}}
+		a, b := w.replica(), w.replica()
+		for _, canceller := range []*replica{a, b} {
+			id := a.begin("job", "")
+			await.Receive(t, "the second round to be decided", decides)
+			canceller.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+			w.notified(t, "job")
+			await.Until(t, "the task to be left", func() bool { return a.calls.Driver(id) == nil })
+		}
+	})
+}
+
 // TestCancelledElsewhereInARepeatableRound: a task is cancelled by another replica while its job is queried in a round that may be
 // repeated. The replica that cancels it notifies the backend.
 func TestCancelledElsewhereInARepeatableRound(t *testing.T) {

@@ -69,9 +69,10 @@ var (
 	_ mcp.Deferrer   = (*runner)(nil)
 )
 
-// Bind implements mcp.Binder. It also binds the request of a call that has not become a task: the
+// Bind implements mcp.Binder. The backend is about to be called. Bind also binds the request of a call that has not become a task: the
 // call may continue at that backend.
 func (x *runner) Bind(backend string) {
+	x.job.reach()
 	x.Rounds.Bind(backend)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -92,8 +93,9 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	defer x.t.running.Add(-1)
 	m, kept := x.Next(round, events)
 	x.attempt.Store(int32(min(m.Attempt, math.MaxInt32))) // #nosec G115 -- bounded
-	x.job.clear()
-	if round.Resumable && kept { // The round may only query the state of the job: cancelling the round does not end the job.
+	repeatable := round.Resumable && kept
+	x.job.start(ctx.Done(), repeatable)
+	if repeatable { // The round may only query the state of the job: cancelling the round does not end the job.
 		x.loadsJob(x.Asked, m.State, true, true)
 	}
 	m.Task = &mcp.CallTask{Until: round.Deadline}
@@ -107,7 +109,7 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 		x.away = 0
 		return x.asks(round, reply)
 	}
-	if err != nil && round.Resumable && kept && ctx.Err() == nil && mcp.AsError(err).Kind == mcp.KindUnavailable && x.away < maxAway {
+	if err != nil && repeatable && ctx.Err() == nil && mcp.AsError(err).Kind == mcp.KindUnavailable && x.away < maxAway {
 		x.away++
 		return &call.Reply{Kind: call.Busy, Pause: min(awayPause<<x.away, longestAway), State: round.State, Resumable: true}
 	}

@@ -101,6 +101,7 @@ func (d *dispatcher) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, s
 		params, _ := json.Marshal(map[string]any{"progress": v, "message": string(text)})
 		_ = sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Progress: v, Params: params})
 	}, checkpoints: sink.(mcp.Checkpointer).Checkpoint}
+	sink.(mcp.Binder).Bind("b")
 	u := taskRunOf(c)
 	end, ok := b.run(ctx, uint64(u.round)<<16+uint64(u.attempt), u) // #nosec G115 -- small
 	if !ok {
