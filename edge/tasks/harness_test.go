@@ -168,8 +168,10 @@ type cut struct {
 	// begins disconnects the store once a task has begun.
 	begins atomic.Bool
 	// written is called after each stored end of a task, before the writer gets the result; nil
-	// disables it. marked is the same for each stored step that says that the backend is called.
-	written, marked atomic.Pointer[func()]
+	// disables it. marked is the same for each stored step that says that the backend is called, with
+	// the task's id.
+	written atomic.Pointer[func()]
+	marked  atomic.Pointer[func(task string)]
 }
 
 func (c *cut) err() error {
@@ -209,7 +211,7 @@ func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 		(*written)()
 	}
 	if marked := c.marked.Load(); marked != nil && err == nil && w.Next == medium.NextDispatched {
-		(*marked)()
+		(*marked)(w.Session)
 	}
 	return err
 }

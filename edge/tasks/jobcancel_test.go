@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,12 +45,18 @@ func TestCancelledWhileTheJobBegins(t *testing.T) {
 	})
 }
 
-// hold holds the reply to the next step that says that the backend is called, from the second round on. stored receives a value when the
-// step is in the store; release lets the reply arrive.
-func (r *replica) hold() (stored chan struct{}, release func()) {
+// hold holds the reply to the n-th step of a task here that says that the backend is called. stored receives a value when the step is in the
+// store; release lets the reply arrive.
+func (r *replica) hold(n int) (stored chan struct{}, release func()) {
 	stored, gate := make(chan struct{}, 1), make(chan struct{})
-	r.cut.marked.Store(ptr(func() {
-		if r.w.backend.ran.Load() > 0 {
+	var mu sync.Mutex
+	steps := map[string]int{}
+	r.cut.marked.Store(ptr(func(task string) {
+		mu.Lock()
+		steps[task]++
+		holds := steps[task] == n
+		mu.Unlock()
+		if holds {
 			r.cut.marked.Store(nil)
 			stored <- struct{}{}
 			<-gate
@@ -78,8 +85,7 @@ func TestCancelledBeforeTheRoundRuns(t *testing.T) {
 				r   *replica
 				era *revision.Rules
 			}{{a, modern}, {b, modern}, {b, legacy}} {
-				w.backend.ran.Store(0)
-				stored, release := a.hold()
+				stored, release := a.hold(2)
 				id := a.begin(kind, "")
 				if kind == "asks" {
 					key := keys(a.awaits(id, InputRequired))[0]
@@ -181,7 +187,7 @@ func TestCancelledDuringTheTakeover(t *testing.T) {
 			id := a.begin(kind, "")
 			await.Receive(t, "the second round to run", hang)
 			b := w.replica()
-			stored, release := b.hold()
+			stored, release := b.hold(1)
 			a.cut.off.Store(true)
 			await.Receive(t, "the other replica to take the task over", stored)
 			b.calls.CancelHere(id)
