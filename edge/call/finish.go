@@ -261,6 +261,11 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	if e.Fault < TooLarge || c.j.unsent() {
 		return failedEntries(c, e, buf)
 	}
+	if e.Fault == NoRoom && c.j.doubted && c.j.sent.Next == medium.NextDone {
+		// A client that may have the response gets no other.
+		c.how = HowEnded
+		return c.j.restoreSent(buf)
+	}
 	what := c.j.refused()
 	if before := len(what.Entries) - endEntries(what); before > 0 {
 		// The entries before the end may be the cause.

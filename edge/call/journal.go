@@ -73,6 +73,9 @@ type journal struct {
 	queued int
 	// sent is the step that is in flight or must be sent again. nil means that there is none.
 	sent *medium.Write
+	// unanswered is true if a copy of sent was not answered, so that the store may have taken it.
+	// doubted is true if the store may have taken and lost it: a client may have its entries.
+	unanswered, doubted bool
 	// step is the step that follows the queue. nil means that there is none.
 	step *medium.Write
 	// stale is true if the store was unavailable, so that acknowledged writes may be lost.
@@ -168,7 +171,7 @@ func (j *journal) flush(buf []Effect) []Effect {
 	if j.brief != nil && len(w.Entries) > 0 {
 		w.Brief = j.brief(j.rec, w)
 	}
-	j.step, j.sent = nil, w
+	j.step, j.sent, j.unanswered, j.doubted = nil, w, false, false
 	return j.send(buf)
 }
 
@@ -200,6 +203,7 @@ func (j *journal) rewound(buf []Effect) []Effect {
 		return buf
 	}
 	j.stale = true
+	j.doubted = j.doubted || j.link == sending || j.unanswered
 	return j.flush(buf)
 }
 
@@ -210,11 +214,7 @@ func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
 	j.link = idle
 	if was == sending {
 		done = j.sent.Next
-		rec := *j.rec
-		rec.Apply(j.sent)
-		j.rec = &rec
-		j.remember()
-		j.sent, j.restored = nil, false
+		j.apply()
 	}
 	if was == restoring && j.sent != nil && !j.stale {
 		return medium.NextSame, j.send(buf)
@@ -222,7 +222,24 @@ func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
 	return done, buf
 }
 
-// remember adds the entries of the acknowledged step to the window.
+// apply applies the sent step to the record and the window.
+func (j *journal) apply() {
+	rec := *j.rec
+	rec.Apply(j.sent)
+	j.rec = &rec
+	j.remember()
+	j.sent, j.restored, j.unanswered, j.doubted = nil, false, false, false
+}
+
+// restoreSent restores the sent step, although the store refused it, as if it had acknowledged and
+// lost it.
+func (j *journal) restoreSent(buf []Effect) []Effect {
+	j.pause = 0
+	j.apply()
+	return j.restore(buf)
+}
+
+// remember adds the entries of the sent step to the window.
 func (j *journal) remember() {
 	for _, e := range j.sent.Placed() {
 		j.window = append(j.window, e) // Effects hold shorter slices of the window, which this does not change.
@@ -239,7 +256,9 @@ func (j *journal) remember() {
 // failed handles a fault that is not final: it sends the step again later, or restores the lost
 // writes.
 func (j *journal) failed(f Fault, buf []Effect) []Effect {
+	j.unanswered = j.unanswered || f == Unavailable && j.link == sending
 	if f == Rewound {
+		j.doubted = j.doubted || j.unanswered
 		// A Restore, or the same step again, waits first, because the store loses writes
 		// repeatedly.
 		j.stale = true

@@ -138,13 +138,8 @@ func claimedBy(why Why, change func(*medium.Record)) Event {
 
 // TestCall checks the effects of each event in common histories of calls.
 func TestCall(t *testing.T) {
-	type step struct {
-		e    Event
-		want string
-		to   State
-	}
-	start := step{kind(Started), "run", Direct}
-	for name, life := range map[string][]step{
+	start := started
+	live(t, map[string][]lived{
 		"answered in place": {start, {returns, `decide "r"`, Decided}, {kind(Kept), "over 1", Over}},
 		"events, then the response in one write": {start,
 			{emit, "timer", Direct}, {emit2, "", Direct}, {due(TimerFlush), "want", Direct},
@@ -237,16 +232,7 @@ func TestCall(t *testing.T) {
 		"lost while marking":  {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase = state.PhaseReady }), "commit 1@1+0>1", Marking}, {failed(Fenced), "keep, over 3", Over}},
 		"cancelled while marking": {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase = state.PhaseReady }), "commit 1@1+0>1", Marking},
 			{kind(Cancelled), "free", Finishing}, {stored, "commit 2@1+0>4", Finishing}},
-	} {
-		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
-			c := newCall()
-			for i, s := range life {
-				if got := inWords(c.Step(s.e, nil)); got != s.want || c.State() != s.to {
-					t.Fatalf("step %d, event %d: %q and state %d, want %q and %d", i, s.e.Kind, got, c.State(), s.want, s.to)
-				}
-			}
-		})
-	}
+	})
 }
 
 // newMachines returns the machines of one exchange, whose calls have started.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // owned tests that all that one caller keeps is bounded.
@@ -53,6 +54,27 @@ var owned = []test{
 			}
 		}
 		w.must(w.a.Finish(w.Context(), x.next(), make([]byte, 2*kib)))
+	}},
+	{"a response that may have been lost is restored, also where its caller may keep no more", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		w.session(w.a, "s")
+		w.session(w.b, "o")
+		x, err := w.beginBig(0)
+		w.must(err)
+		w.must(w.fill("o", 32*kib, time.Hour))
+		last := x.next().Write
+		last.Next, last.Entries = medium.NextDone, []state.Entry{{Kind: state.EntryResponse, Data: make([]byte, 40*kib)}}
+		w.wantOwned(w.a.Commit(w.Context(), &last), 64*kib)
+		x.rec.Apply(&last)
+		x.entries = last.Placed()
+		if v := x.restore(true); v != medium.Restored {
+			w.Errorf("verdict %d, want restored", v)
+		}
+		if got, page := w.all(w.b, "s", x.rec.Stream); len(got) != 1 || !page.Ended {
+			w.Errorf("the log has %d entries and ended: %v; want the response, and true", len(got), page.Ended)
+		}
+		if v := x.restore(true); v != medium.AlreadyStored {
+			w.Errorf("verdict %d at the second time, want that it stands", v)
+		}
 	}},
 	{"what may be dropped of logs is dropped where its caller keeps too much", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
 		calls := w.chatty("s", 20)
