@@ -29,7 +29,8 @@ const (
 const (
 	// queueEntries and queueBytes bound the entries that wait to be written to one log.
 	queueEntries, queueBytes = 256, 1 << 20
-	// windowBytes bounds the acknowledged entries that are kept for a Restore.
+	// windowBytes bounds the acknowledged entries that are kept for a Restore, except for those of
+	// the last step.
 	windowBytes = 256 << 10
 	// gather is the time for which the first events wait for others. firstRetry and lastRetry bound
 	// the pause before a step is sent again.
@@ -239,14 +240,16 @@ func (j *journal) restoreSent(buf []Effect) []Effect {
 	return j.restore(buf)
 }
 
-// remember adds the entries of the sent step to the window.
+// remember adds the entries of the sent step to the window. Older ones are dropped over the bound;
+// those of the step never are: a response or a question may exceed it.
 func (j *journal) remember() {
+	older := len(j.window)
 	for _, e := range j.sent.Placed() {
 		j.window = append(j.window, e) // Effects hold shorter slices of the window, which this does not change.
 		j.bytes += len(e.Data)
 	}
 	drop := 0
-	for j.bytes > windowBytes && drop < len(j.window) {
+	for j.bytes > windowBytes && drop < older {
 		j.bytes -= len(j.window[drop].Data)
 		drop++
 	}
