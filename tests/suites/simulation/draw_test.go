@@ -189,7 +189,8 @@ func (w *world) fault(kind int, rewinds bool) func() {
 	}
 }
 
-// away makes the store unreachable; when it is back, every replica hears of it sooner or later.
+// away makes the store unreachable; when it is back, every replica hears of it sooner or later, also one that drains while another has
+// taken its place.
 func (w *world) away(d time.Duration) {
 	w.medium.Away(true)
 	w.at(d, 52, func() {
@@ -198,8 +199,10 @@ func (w *world) away(d time.Duration) {
 		if w.silent {
 			return
 		}
-		for _, r := range w.replicas {
-			r.after(w.delay()*2, 53, r.storeWasAway)
+		for _, r := range w.all {
+			if r.alive {
+				r.after(w.delay()*2, 53, r.storeWasAway)
+			}
 		}
 		for _, r := range w.all { // Another may be in the place of one that still drains.
 			if r.alive && r != w.replicas[r.slot] {
