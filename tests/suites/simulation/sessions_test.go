@@ -119,10 +119,9 @@ func (r *replica) revalidate() {
 	})
 }
 
-// lost says whether the store has lost the session: no replica has a copy that it could restore.
+// lost says whether the store has lost the session, also while it is away: no replica has a copy that it could restore.
 func (w *world) lost(session string) bool {
-	there, err := w.all[0].wire.view.Touch(context.Background(), []string{session}, false)
-	return err == nil && len(there) == 0 && w.deletions[session] == nil
+	return !w.medium.Has(session) && w.deletions[session] == nil
 }
 
 // deleted says whether the client has sent a DELETE of its session.

@@ -203,6 +203,13 @@ func (m *Medium) Snapshot() (back func()) {
 	}
 }
 
+// Has reports whether the medium has a session, also while it is away.
+func (m *Medium) Has(session string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sessions[session] != nil
+}
+
 // Call returns a call as the medium has it, with the log of its stream, or false.
 func (m *Medium) Call(id string) (medium.Record, []medium.Entry, bool) {
 	m.mu.Lock()
