@@ -26,6 +26,8 @@
 // still be sent responses twice, because one position does not say which calls' responses it has. That is
 // too much for a failover during a batch, which one revision has.
 //
+// Nor is a response of a batch whose client has deleted its session, if the store has lost the DELETE after its calls were left.
+//
 // A client that comes back to a replica that has not heard yet that the store was away may be sent that
 // its stream is unknown.
 //

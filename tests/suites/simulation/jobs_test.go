@@ -31,16 +31,18 @@ func (j *judge) cancels(k *taskClient, state string) {
 	if !j.faultless() {
 		return
 	}
-	// A client that leaves cancels what is not a task yet. A task whose lifetime has passed may be ended by another replica than that whose round
-	// then returns the job, which none queries again.
-	rec, _, stored := j.w.medium.Call(k.task)
-	late := stored && !rec.Deadline.After(j.w.start.Add(j.w.now))
-	if !k.cancelled && k.task != "" && !late {
+	if !k.cancelled && k.task != "" && !j.overdue(k) { // A client that leaves cancels what is not a task yet.
 		j.fail("the job of %s is cancelled, though the task was not", k.id)
 	}
 	if len(k.jobs.cancelled) > 1 {
 		j.fail("the job of %s is cancelled %d times", k.id, len(k.jobs.cancelled))
 	}
+}
+
+// overdue says whether the lifetime of a task is over: another replica may have ended it, without the state that its owner has not stored.
+func (j *judge) overdue(k *taskClient) bool {
+	rec, _, _ := j.w.medium.Call(k.task)
+	return j.w.start.Add(j.w.now).After(rec.Deadline)
 }
 
 // jobOf judges, at the end of a history, that the job of a task that was cancelled between two rounds was cancelled.

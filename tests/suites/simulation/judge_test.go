@@ -240,7 +240,14 @@ func (x *exchange) repeats() bool { return len(x.calls) > 1 && !x.w.judge.calm()
 
 // runsAgain says whether a call may be run again although its client has its response: the store has lost that, and so has its writer, or
 // nobody heard of it.
-func (x *exchange) runsAgain() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent) }
+func (x *exchange) runsAgain() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent || x.left()) }
+
+// left says whether the writers of the calls may have left them to a DELETE of their session, which the store then lost. Nobody waits for
+// such calls.
+func (x *exchange) left() bool {
+	d := x.w.deletions[x.session]
+	return d != nil && x.w.rewound > d.sent
+}
 
 // endedDeleted judges a call whose client has sent a DELETE of its session.
 func (j *judge) endedDeleted(c *request) {
