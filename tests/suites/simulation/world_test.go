@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpedge/mcpedge/edge/call"
-	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
@@ -108,10 +107,11 @@ type world struct {
 	silent bool
 	// refuses: the store refuses some steps for what they say.
 	refuses  bool
-	refusals map[*medium.Write]error // what was said to each step, nil too
+	refusals refusals
 	// idle is since when nobody waits for anything or runs anything.
 	idle time.Duration
-	// rewinds, stops (kills, pauses, and drains that did not end in time), outages and drains that have happened.
+	// rewinds, stops (kills, pauses, drains that did not end in time, and lost writes of replicas that had ended), outages and drains that
+	// have happened.
 	rewinds, stops, outages, drains int
 	// rewound is when the store went back last.
 	rewound   time.Duration
