@@ -184,8 +184,24 @@ func (w *world) fault(kind int, rewinds bool) func() {
 		w.rewinds++
 		w.rewound = w.now
 		w.logf("the store loses %d writes", k)
-		w.rewind(k)
+		w.medium.Rewind(k)
+		w.loseWrites()
 		w.away(time.Duration(w.pick(4)) * 100 * time.Millisecond)
+	}
+}
+
+// loseWrites notes whose writes the store has lost. A replica that has ended by then sends none again: that is a stop, in whichever order it
+// has ended.
+func (w *world) loseWrites() {
+	left := w.medium.Writes()
+	for _, r := range w.all {
+		if r.wrote <= left {
+			continue
+		}
+		r.wrote, r.unheard = left, true
+		if !r.alive {
+			w.stops++
+		}
 	}
 }
 

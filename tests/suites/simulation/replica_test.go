@@ -46,10 +46,11 @@ type replica struct {
 	runs int
 	// local are the calls whose requests are here.
 	local map[string]*runtime.Driver
-	// back is when it last heard that the store was away.
-	back time.Duration
-	// heard is when it last heard that before it closed.
-	heard time.Duration
+	// back is when it last heard that the store was away. wrote is the number of writes of the store with its last one; unheard says that
+	// the store has lost that, and the replica has not heard of it.
+	back    time.Duration
+	wrote   int
+	unheard bool
 }
 
 func (w *world) boot(slot int) {
@@ -171,7 +172,8 @@ func (r *replica) stop(inOrder bool) {
 	})
 }
 
-// drain has the incarnation finish what it runs, within a time, and ends it in order. If it does, that is no stop: nothing is lost.
+// drain has the incarnation finish what it runs, within a time, and ends it in order. If it does, that is no stop: nothing is lost, unless
+// it ends before it hears that the store has lost its writes.
 func (r *replica) drain(within time.Duration) {
 	r.draining = true
 	r.w.closers.Go(func() {
@@ -181,7 +183,7 @@ func (r *replica) drain(within time.Duration) {
 		err := r.drains(ctx)
 		r.arrive(arrival{what: replicaEnds, do: func() {
 			r.w.logf("r%d is drained: %v", r.id, err)
-			if err != nil {
+			if err != nil || r.unheard {
 				r.w.stops++
 			}
 			r.stop(true)
@@ -330,8 +332,6 @@ func (r *replica) storeWasAway() {
 	if r.back = r.w.now; r.w.bugs(noNotice) {
 		return
 	}
-	if !r.closed {
-		r.heard = r.w.now
-	}
+	r.unheard = false
 	go r.returning()
 }

@@ -28,7 +28,6 @@ func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
 	w := &world{
 		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced,
 		refusals: refusals{map[*medium.Write]error{}, map[step]error{}}, deletions: map[string]*deletion{},
-		lostTasks: lostTasks{authors: map[string][]*replica{}, at: map[string]time.Duration{}},
 	}
 	var thrown any
 	synctest.Test(t, func(*testing.T) {

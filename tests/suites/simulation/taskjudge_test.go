@@ -140,7 +140,7 @@ func (j *judge) task(k *taskClient) {
 		return
 	case !stored && j.calm():
 		j.fail("the record of %s is gone", k.id)
-	case k.status == "" && w.stops == 0 && !w.excused(&k.request) && !w.left(k.task):
+	case k.status == "" && w.stops == 0 && !w.excused(&k.request):
 		j.fail("%s has no end, and nobody has stopped: %d times unknown", k.id, k.unknown)
 	case k.status == "" && j.calm():
 		j.fail("%s has no end", k.id)

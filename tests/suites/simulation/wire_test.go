@@ -78,8 +78,12 @@ func ask[T any](ctx context.Context, x *wire, a arrival, exec func() (T, error))
 	var first *reply
 	a.do = func() {
 		x.r.route(a.what, func() {
+			writes := x.r.w.medium.Writes()
 			if said, err := exec(); first == nil {
 				first = &reply{said, err}
+			}
+			if now := x.r.w.medium.Writes(); now > writes {
+				x.r.wrote = now
 			}
 		}, func(lost bool) {
 			if lost {
@@ -148,9 +152,6 @@ func (x *wire) Commit(ctx context.Context, sent *medium.Write) error {
 		}
 		err = x.view.Commit(context.Background(), write)
 		x.r.w.logf("r%d writes %s at %d.%d, step %d, %d records begin: %v", x.r.id, a.name, write.Epoch.Counter(), write.N, write.Next, len(write.Begin), err)
-		if err == nil {
-			x.r.wrote(a.name)
-		}
 		if err == nil && len(write.Entries) > 0 {
 			x.placed[write.Epoch] = max(x.placed[write.Epoch], write.Seq+uint64(len(write.Entries))-1)
 		}
@@ -199,7 +200,6 @@ func (x *wire) Claim(ctx context.Context, which medium.ClaimTarget) (*medium.Own
 		o, err := x.view.Claim(context.Background(), own)
 		if err == nil {
 			r := o.Record
-			x.r.wrote(r.ID)
 			x.r.w.logf("r%d claims %s at %d/%x, cancel %v, phase %d attempt %d", x.r.id, r.ID, r.Epoch.Counter(), r.Epoch.Random(), which.Cancel, r.Phase, r.Attempt)
 			x.believed(r, !which.Cancel)
 			if k := x.r.w.taskIn(r.Session); which.Cancel && k != nil {
@@ -237,7 +237,6 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 		out, o, err := x.view.Answer(context.Background(), session, asked, a, x.drawn(random))
 		x.unknown[a.Token] = err == nil && out == state.AnswerUnknown
 		if out == state.AnswerCompleted && err == nil {
-			x.r.wrote(o.Record.ID)
 			x.believed(o.Record, false)
 		}
 		if w.bugs(approvalTwice) && verdictIn(a.Result) != "" && err == nil && o == nil {

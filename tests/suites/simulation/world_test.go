@@ -114,12 +114,11 @@ type world struct {
 	// have happened.
 	rewinds, stops, outages, drains int
 	// rewound is when the store went back last.
-	rewound   time.Duration
-	lostTasks lostTasks
-	bug       bug
-	judge     judge
-	trace     []string
-	tracing   bool
+	rewound time.Duration
+	bug     bug
+	judge   judge
+	trace   []string
+	tracing bool
 }
 
 var flip = rapid.Bool()

@@ -158,6 +158,13 @@ func (m *Medium) Rewind(k int) {
 	}
 }
 
+// Writes returns how many writes Rewind can lose.
+func (m *Medium) Writes() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.undo)
+}
+
 func restore[K comparable, V any](m map[K]*V, key K, before *V) {
 	if before == nil {
 		delete(m, key)
