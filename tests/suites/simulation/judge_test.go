@@ -212,13 +212,18 @@ func (x *exchange) complete() bool {
 	return !slices.ContainsFunc(x.calls, func(c *request) bool { return c.responses == 0 })
 }
 
-// responses judges the responses in the log of an exchange: one for each call, unless the store lost one that was written.
+// responses judges the responses in the log of an exchange: one for each call, unless the store lost one that was written; and the one that
+// was sent on a stream, unless its writer has stopped. A log that nobody has read may have begun beside a body.
 func (j *judge) responses(x *exchange, log []medium.Entry) {
 	for _, c := range x.calls {
 		n := 0
 		for i := range log {
-			if e := &log[i]; e.Kind == state.EntryResponse && j.w.subject(string(e.Data)) == c {
-				n++
+			e := &log[i]
+			if e.Kind != state.EntryResponse || j.w.subject(string(e.Data)) != c {
+				continue
+			}
+			if n++; x.hasID && c.response != "" && string(e.Data) != c.response && j.w.stops == 0 && !j.w.silent && !x.left() {
+				j.fail("the log has %q of %s, which was sent %q", e.Data, c.id, c.response)
 			}
 		}
 		if n > 1 {
