@@ -10,7 +10,7 @@ const (
 	// keepFor is the time for which a call is kept after its last step on this replica.
 	keepFor = 10 * time.Second
 	// keepBytes bounds the records and entries of all calls together, as counted by kept.size. The
-	// oldest are dropped first.
+	// oldest are dropped first. The newest is kept even if it exceeds the bound.
 	keepBytes = 16 << 20
 	// keepOverhead is the counted size of a record beside its text.
 	keepOverhead = 512
@@ -104,7 +104,8 @@ func (k *Keeper) Forget(now time.Duration) {
 	drop := 0
 	for drop < len(k.known) {
 		n := k.known[drop]
-		if !n.replaced && k.bytes <= keepBytes && now-n.at <= keepFor {
+		newest := drop == len(k.known)-1
+		if !n.replaced && (k.bytes <= keepBytes || newest) && now-n.at <= keepFor {
 			break
 		}
 		if k.bytes -= n.bytes; !n.replaced {
