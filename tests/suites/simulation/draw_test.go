@@ -199,7 +199,7 @@ func (w *world) loseWrites() {
 			continue
 		}
 		r.wrote, r.unheard = left, true
-		if !r.alive {
+		if !r.alive || r.closed {
 			w.stops++
 		}
 	}
