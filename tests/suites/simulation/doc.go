@@ -35,6 +35,9 @@
 // end so before they hear of the loss (docs/state.md). A drain waits until the store has acknowledged what
 // is known of a task. It does not wait for what the store may lose later.
 //
+// So is a task that the store loses with its session: replicas restore calls, not sessions (docs/tasks.md). A
+// Create that was sent twice may create the session again, without the task.
+//
 // # How a history is repeatable
 //
 // The goroutines of the replicas run in a bubble of testing/synctest. All that they do to others, an

@@ -184,8 +184,12 @@ func (w *world) fault(kind int, rewinds bool) func() {
 		w.rewinds++
 		w.rewound = w.now
 		w.logf("the store loses %d writes", k)
+		calls := w.medium.Records()
 		w.medium.Rewind(k)
 		w.loseWrites()
+		for i := range calls {
+			w.lostSessions[calls[i].Session] = !w.medium.Has(calls[i].Session)
+		}
 		w.away(time.Duration(w.pick(4)) * 100 * time.Millisecond)
 	}
 }

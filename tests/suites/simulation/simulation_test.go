@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
 	w := &world{
 		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced,
-		refusals: refusals{map[*medium.Write]error{}, map[step]error{}}, deletions: map[string]*deletion{},
+		refusals: refusals{map[*medium.Write]error{}, map[step]error{}}, deletions: map[string]*deletion{}, lostSessions: map[string]bool{},
 	}
 	var thrown any
 	synctest.Test(t, func(*testing.T) {

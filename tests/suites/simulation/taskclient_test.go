@@ -29,6 +29,8 @@ type taskClient struct {
 	reads          int
 	// unknown counts the responses that there is no such task.
 	unknown int
+	// left: it was sent so while the store had lost the task with its session, and does not ask again.
+	left bool
 	// acknowledged is when a cancellation was acknowledged first; 0: none was.
 	acknowledged time.Duration
 	// expired: the store has deleted the task, some time after its end.

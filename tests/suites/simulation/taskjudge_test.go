@@ -38,7 +38,15 @@ func (j *judge) unknown(k *taskClient) bool {
 	if j.calm() && !k.expired {
 		j.fail("the task of %s is unknown though it was acknowledged", k.id)
 	}
-	return !j.calm() && !j.w.lost(k.task)
+	k.left = k.left || !j.calm() && j.w.lostTask(k)
+	return !j.calm() && !k.left
+}
+
+// lostTask says whether the store has lost the task with its session. No replica creates the session of a task again that has begun; a
+// Create that was sent twice may, without the task.
+func (w *world) lostTask(k *taskClient) bool {
+	_, _, stored := w.medium.Call(k.task)
+	return w.lost(k.task) || w.lostSessions[k.task] && !stored
 }
 
 // status judges an end of a task that its client is sent: it never changes, and a backend has sent its result.
@@ -136,7 +144,7 @@ func (j *judge) task(k *taskClient) {
 	switch {
 	case !k.done:
 		j.fail("%s hangs", k.id)
-	case k.task == "" || k.expired || !j.calm() && w.lost(k.task):
+	case k.task == "" || k.expired || k.left || !j.calm() && w.lostTask(k):
 		return
 	case !stored && j.calm():
 		j.fail("the record of %s is gone", k.id)

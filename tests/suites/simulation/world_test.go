@@ -99,6 +99,8 @@ type world struct {
 	tasks     []*taskClient
 	// deletions are the DELETEs of sessions, by their ids.
 	deletions map[string]*deletion
+	// lostSessions says of each session that had calls when the store went back last whether the store lost it with them.
+	lostSessions map[string]bool
 	// deletes: there is a DELETE, so that replicas look whether sessions exist.
 	deletes bool
 	config  *call.Config
