@@ -95,8 +95,12 @@ func finishLate(c *Call, _ Event, buf []Effect) []Effect {
 	return c.finishBefore(c.failure(Late), buf)
 }
 
-// leave gives up the call without a write to the store.
+// leave gives up the call without a write to the store. If its last step was acknowledged, the run
+// ends as that step says instead.
 func (c *Call) leave(how How, buf []Effect) []Effect {
+	if c.how != 0 {
+		return c.endRun(buf)
+	}
 	if c.state == Running {
 		buf = append(buf, Effect{Kind: Stop})
 	}
@@ -139,8 +143,6 @@ func supersede(c *Call, e Event, buf []Effect) []Effect {
 		c.cancellation = cancelledByRecord
 	}
 	switch {
-	case c.j.link != unlinked && c.how != 0:
-		return c.endRun(buf)
 	case c.j.link != unlinked:
 		return c.leave(HowLost, buf)
 	case e.Why == ByCancel:
@@ -255,9 +257,6 @@ func (c *Call) endRun(buf []Effect) []Effect {
 
 // failedEnd handles the fault of the last step, or of a step before it.
 func failedEnd(c *Call, e Event, buf []Effect) []Effect {
-	if c.how != 0 && (e.Fault == Fenced || e.Fault == Gone) {
-		return c.endRun(buf)
-	}
 	if e.Fault < TooLarge || c.j.unsent() {
 		return failedEntries(c, e, buf)
 	}

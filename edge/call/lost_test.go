@@ -31,3 +31,35 @@ func TestLostAndCancelled(t *testing.T) {
 		}
 	}
 }
+
+// TestEndedCallsLeaveAsTheyEnded: a call whose last step was acknowledged ends so, although its replica leaves, or loses the call, while it
+// restores what the store may have lost.
+func TestEndedCallsLeaveAsTheyEnded(t *testing.T) {
+	lastStep := map[How][]Event{
+		HowEnded:  {{Kind: Started}, begun, returns, kind(Returning), stored},
+		HowParked: {{Kind: Started}, asks, begun, kind(Returning), stored},
+	}
+	for want, before := range lastStep {
+		for name, then := range map[string][]Event{
+			"closed":                       {kind(Closed)},
+			"closed before another try":    {failed(Unavailable), kind(Closed)},
+			"given up":                     {failed(Unavailable), due(TimerGiveUp)},
+			"fenced":                       {failed(Fenced)},
+			"gone":                         {failed(Gone)},
+			"gone with its session":        {kind(Ended)},
+			"superseded by a cancellation": {supersededBy(ByCancel)},
+		} {
+			c := newCall()
+			var last []Effect
+			for _, e := range append(before[:len(before):len(before)], then...) {
+				last = c.Step(e, nil)
+			}
+			if c.state != Over || len(last) == 0 {
+				t.Fatalf("%s: state %d after %q", name, c.state, inWords(last))
+			}
+			if end := last[len(last)-1]; end.How != want {
+				t.Errorf("%s: it ended with %d, want %d", name, end.How, want)
+			}
+		}
+	}
+}
