@@ -254,7 +254,7 @@ func (w *world) settled() bool {
 		}
 	}
 	for _, r := range w.replicas {
-		if r.alive && r.runtime != nil && len(r.runtime.IDs()) > 0 {
+		if r.alive && (r.runtime != nil && len(r.runtime.IDs()) > 0 || r.tasks != nil && r.tasks.Unended() > 0) {
 			w.idle = 0
 			return false
 		}
