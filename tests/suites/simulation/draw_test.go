@@ -224,11 +224,6 @@ func (w *world) away(d time.Duration) {
 				r.after(w.delay()*2, 53, r.storeWasAway)
 			}
 		}
-		for _, r := range w.all { // Another may be in the place of one that still drains.
-			if r.alive && r != w.replicas[r.slot] {
-				r.after(w.delay()*2, 53, r.storeWasAway)
-			}
-		}
 	})
 }
 

@@ -251,8 +251,8 @@ func (x *exchange) repeats() bool { return len(x.calls) > 1 && !x.w.judge.calm()
 // nobody heard of it.
 func (x *exchange) runsAgain() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent || x.left()) }
 
-// left says whether the writers of the calls may have left them to a DELETE of their session, which the store then lost. Nobody waits for
-// such calls.
+// left says whether the writers of the calls may have left them to a DELETE of their session, which the store then lost. No client
+// waits for such calls.
 func (x *exchange) left() bool {
 	d := x.w.deletions[x.session]
 	return d != nil && x.w.rewound > d.sent
