@@ -21,7 +21,7 @@ func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, 
 		return dst, unsupportedError(r, needElicit, elicitation)
 	}
 	if x.GetMessage() == "" {
-		return dst, contractError("message", "empty; tell the user what is asked and why")
+		return dst, contractError("message", "empty; write what the user is to enter, and why")
 	}
 	start := len(dst)
 	if r.ElicitMode {

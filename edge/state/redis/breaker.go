@@ -52,7 +52,7 @@ func (x *breakers) init(client redis.UniversalClient) {
 }
 
 // errBreakerOpen is the error while a breaker is open.
-var errBreakerOpen = fmt.Errorf("the Redis server failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
+var errBreakerOpen = fmt.Errorf("the Redis server failed %d times in a row; requests resume once it answers a probe", tripAfter)
 
 // server is the breaker of a server and the function that probes it.
 type server struct {
