@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,13 @@ func verdictIn(result json.RawMessage) string {
 // lateApproval is the decision on an approval that was not given in time.
 func lateApproval(ask string) string { return "expired to " + ask }
 
-// approver decides on the approvals of a task, as another person than its client.
+// approver is a person other than a task's client who decides on an approval, once it is among those that wait, as they are listed.
 type approver struct {
-	k      *taskClient
-	ask    string
-	reason string
-	grant  bool
+	k           *taskClient
+	ask, reason string
+	grant       bool
+	// decided: its decision was taken.
+	decided bool
 }
 
 // waitsForApproval has people decide on what a task waits for: one, two who differ, or nobody.
@@ -54,52 +56,55 @@ func (k *taskClient) waitsForApproval(ask string, wait time.Duration) {
 	}
 	for i := range 1 + w.pick(2) {
 		a := &approver{k: k, ask: ask, grant: w.maybe(1), reason: fmt.Sprintf("person %d to %s", i, ask)}
-		w.at(w.delay()*8, taskSends, func() { a.decide(0) })
+		w.at(w.delay()*8, taskSends, a.look)
 	}
 }
 
-// decide sends a decision to any replica, again if it is unknown whether it was taken.
-func (a *approver) decide(tries int) {
+// look lists what waits, until the approval is there, and then decides on it. It looks again after whatever failed.
+func (a *approver) look() {
 	k, w := a.k, a.k.w
-	r := w.anyReplica()
-	if k.done || k.cancelled || tries > 12 {
+	if k.done || k.cancelled || a.decided {
 		return
 	}
-	if k.task == "" || r == nil {
-		w.at(time.Second, taskSends, func() { a.decide(tries) })
-		return
+	began, again := w.now, func() { w.at(time.Second, taskSends, a.look) }
+	list := func(ctx context.Context, t *tasks.Tasks) ([]*tasks.Waiting, error) {
+		page, _, err := t.Approvals(ctx, "", 16) // The sessions of a history are fewer.
+		return page, err
 	}
+	send(k, "the list of approvals", list, func(page []*tasks.Waiting, err error) {
+		if err != nil {
+			w.judge.refused(k, "the list of approvals", err)
+		}
+		w.judge.approvals(page, began)
+		i := slices.IndexFunc(page, func(o *tasks.Waiting) bool { return o.Message == a.ask })
+		if i < 0 {
+			again()
+			return
+		}
+		w.at(w.delay()*8, taskSends, func() { a.decide(page[i].ID, again) })
+	})
+}
+
+// decide sends the decision.
+func (a *approver) decide(task string, again func()) {
+	k, w := a.k, a.k.w
 	end := mcp.ApprovalRefused
 	if a.grant {
 		end = mcp.ApprovalGranted
 	}
-	text := fmt.Sprintf("%s: %s", end, a.reason)
-	g := k.note("", text) // Another question may be open when the decision arrives.
-	w.seq++
-	n, replied := uint64(w.seq), false // #nosec G115 -- not negative
-	r.soon(taskSends, func() {
-		r.spawn(func() {
-			by := mcp.Principal{Subject: "bob", Issuer: "test"}
-			on, err := r.tasks.Decide(context.WithValue(context.Background(), caller{}, n), k.task, &by, a.grant, a.reason)
-			r.arrive(arrival{what: taskReplies, name: k.id, n: n, do: func() {
-				replied = true
-				a.decided(g, on, err, tries)
-			}})
-		})
-	})
-	w.at(4*opTimeout, taskSends, func() {
-		if !replied { // The replica died.
-			a.decide(tries + 1)
+	g := k.note("", fmt.Sprintf("%s: %s", end, a.reason)) // Another question may be open when the decision arrives.
+	decide := func(ctx context.Context, t *tasks.Tasks) (*tasks.Waiting, error) {
+		return t.Decide(ctx, task, &mcp.Principal{Subject: "bob", Issuer: "test"}, a.grant, a.reason)
+	}
+	send(k, "the decision of "+a.reason, decide, func(on *tasks.Waiting, err error) {
+		if err != nil {
+			if !errors.Is(err, tasks.ErrNotWaiting) { // Another person may have been first.
+				w.judge.refused(k, "a decision", err)
+			}
+			again()
+			return
 		}
-	})
-}
-
-// decided takes the reply to a decision.
-func (a *approver) decided(g *given, on *tasks.Waiting, err error, tries int) {
-	k, w := a.k, a.k.w
-	w.logf("the decision %q on %s: %v", a.reason, k.id, err)
-	switch {
-	case err == nil:
+		a.decided = true
 		if g.ask = on.Message; g.taken == 0 {
 			g.taken = w.now
 		}
@@ -108,13 +113,24 @@ func (a *approver) decided(g *given, on *tasks.Waiting, err error, tries int) {
 				w.judge.fail("%s: a decision on %s is taken, though %q was", k.id, g.ask, text)
 			}
 		}
-	case errors.Is(err, tasks.ErrNotWaiting), strings.Contains(err.Error(), "not found"):
-		if tries < 4 { // The question may not be in the store yet.
-			w.at(time.Second, taskSends, func() { a.decide(tries + 1) })
+	})
+}
+
+// approvals judges a list of what waits for approvals: a backend has asked for each, and nobody has decided on it before the list began.
+func (j *judge) approvals(page []*tasks.Waiting, began time.Duration) {
+	for _, o := range page {
+		asked := false
+		for _, k := range j.w.tasks {
+			asked = asked || k.approvals[o.Message]
+			for text, g := range k.given {
+				if g.ask == o.Message && g.taken > 0 && g.taken < began && j.calm() {
+					j.fail("%s waits for the approval %s, though %q was taken", k.id, o.Message, text)
+				}
+			}
 		}
-	default:
-		w.judge.refused(k, "a decision", err)
-		w.at(time.Second, taskSends, func() { a.decide(tries + 1) })
+		if !asked {
+			j.fail("the approval %q waits, which no backend has asked for", o.Message)
+		}
 	}
 }
 

@@ -135,23 +135,26 @@ func (c *request) answer(ask string) {
 	if w.maybe(5) {
 		w.at(w.delay(), 31, c.cancel)
 	}
-	w.at(w.delay()*8, 31, func() { c.give(ask, "yes to "+ask, 0) })
+	w.at(w.delay()*8, 31, func() { c.give(ask, "yes to "+ask) })
 	if w.maybe(3) {
-		w.at(w.delay()*8, 31, func() { c.give(ask, "no to "+ask, 0) })
+		w.at(w.delay()*8, 31, func() { c.give(ask, "no to "+ask) })
 	}
 	if w.maybe(3) {
-		w.at(w.delay()*16, 31, func() { c.give(ask, "late to "+ask, 0) })
+		w.at(w.delay()*16, 31, func() { c.give(ask, "late to "+ask) })
 	}
 }
 
-func (c *request) give(ask, text string, tries int) {
+// give sends an answer, again while it is not acknowledged.
+func (c *request) give(ask, text string) {
 	w := c.w
 	if c.over() {
 		return
 	}
+	over := false
 	again := func() {
-		if tries < 12 {
-			w.at(time.Second, 32, func() { c.give(ask, text, tries+1) })
+		if !over {
+			over = true
+			w.at(time.Second, 32, func() { c.give(ask, text) })
 		}
 	}
 	r := w.anyReplica()
@@ -164,25 +167,19 @@ func (c *request) give(ask, text string, tries int) {
 		g = &given{ask: ask, sent: w.now}
 		c.given[text] = g
 	}
-	told := false
 	a := state.Answer{Result: []byte(text), Token: fmt.Sprint(w.draw32())}
 	r.soon(33, func() {
 		r.answer(c.x.session, ask, a, func(ok bool) {
-			told = true
-			switch {
-			case !ok:
+			if !ok {
 				again()
-			case g.taken == 0:
+				return
+			}
+			if over = true; g.taken == 0 {
 				g.taken = w.now
 			}
 		})
 	})
-	// A replica that dies does not answer.
-	w.at(opTimeout+time.Second, 34, func() {
-		if !told {
-			again()
-		}
-	})
+	w.at(opTimeout+time.Second, 34, again) // A replica that dies does not answer.
 }
 
 func (x *exchange) comeBack() {

@@ -14,6 +14,10 @@
 //	                                           ▲
 //	taskclient_test.go  clients ───────────────┘   taskjudge_test.go, tasklist_test.go
 //
+// Clients want what they do done: they repeat a request that failed until it is acknowledged, or the call has
+// ended. People decide on an approval once it is listed. So a call that ends by its lifetime, though nobody has
+// cancelled it, is one that replicas have left.
+//
 // # What is not demanded
 //
 // A batch whose store has lost writes may be sent a response twice, or miss one (docs/state.md). A position

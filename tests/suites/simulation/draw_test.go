@@ -26,15 +26,19 @@ const (
 var pauses = [8]time.Duration{time.Millisecond, time.Millisecond, 5 * time.Millisecond, 50 * time.Millisecond,
 	200 * time.Millisecond, 600 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second}
 
-// draw makes a history: who takes part, what is called, and which faults come.
-func (w *world) draw() {
+// prepare makes what every history has.
+func (w *world) prepare() {
 	w.judge.init(w)
 	w.config = &call.Config{MaxAttempts: 2, Render: func(c *medium.Record, f call.Failure, _ error) []byte {
 		return fmt.Appendf(nil, "failure %d of %s/%d/%d", f, c.ID, c.Round, c.Attempt)
 	}}
 	w.medium = newMedium(w)
-	w.lossy = w.maybe(2)
 	w.lifetime = lifetime
+}
+
+// draw makes a history: who takes part, what is called, and which faults come.
+func (w *world) draw() {
+	w.lossy = w.maybe(2)
 	if w.kind == ofTasks {
 		w.expires = w.maybe(2)
 		if w.maybe(2) {

@@ -25,6 +25,11 @@ func TestMain(m *testing.M) {
 
 // play draws a history and runs it, in a bubble of virtual time.
 func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
+	return playAs(t, rt, k, b, traced, (*world).draw)
+}
+
+// playAs runs a history that script makes.
+func playAs(t *testing.T, rt *rapid.T, k kind, b bug, traced bool, script func(*world)) *world {
 	w := &world{
 		t: rt, kind: k, hash: 14695981039346656037, bug: b, tracing: traced,
 		refusals: refusals{map[*medium.Write]error{}, map[step]error{}}, deletions: map[string]*deletion{}, lostSessions: map[string]bool{},
@@ -34,7 +39,8 @@ func play(t *testing.T, rt *rapid.T, k kind, b bug, traced bool) *world {
 		w.start, w.arrived = time.Now(), make(chan struct{}, 1)
 		defer w.close()
 		defer func() { thrown = recover() }() // rapid ends a draw so.
-		w.draw()
+		w.prepare()
+		script(w)
 		w.run()
 		w.judge.end()
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/tasks"
 )
 
 // taskClient is a client of one task, and what it knows of that.
@@ -73,11 +74,6 @@ func (w *world) taskIn(task string) *taskClient {
 // ask sends a request to any replica. got gets the response, or errLost.
 func (k *taskClient) ask(m mcp.Method, params string, responses []mcp.InputResponse, got func(mcp.Reply, error)) {
 	w := k.w
-	r := w.anyReplica()
-	if r == nil {
-		w.at(time.Second, clientGets, func() { got(mcp.Reply{}, errLost) })
-		return
-	}
 	caps := `{"elicitation":{}}`
 	if k.rules.Stateless {
 		caps = `{"elicitation":{},"extensions":{"` + mcp.ExtensionTasks + `":{}}}`
@@ -89,21 +85,47 @@ func (k *taskClient) ask(m mcp.Method, params string, responses []mcp.InputRespo
 	if err := c.Params.Parse(m, json.RawMessage(params), nil); err != nil {
 		panic(err)
 	}
+	call := func(ctx context.Context, t *tasks.Tasks) (mcp.Reply, error) { return t.Call(ctx, k.rules, c, nil) }
+	send(k, string(m), call, got)
+}
+
+// send has any replica serve something for the client of a task, or for another person. got gets the reply, or errLost.
+func send[T any](k *taskClient, what string, serve func(context.Context, *tasks.Tasks) (T, error), got func(T, error)) {
+	w := k.w
+	var none T
+	r := w.anyReplica()
+	if r == nil {
+		w.at(time.Second, clientGets, func() { got(none, errLost) })
+		return
+	}
 	ctx, leave := context.WithCancel(context.Background())
 	q := &taskRequest{r: r, leave: leave}
-	over := func(reply mcp.Reply, err error) {
+	over := func(reply T, err error) {
 		i := slices.Index(k.asked, q)
 		if i < 0 {
 			return
 		}
 		k.asked = slices.Delete(k.asked, i, i+1)
 		leave()
-		w.logf("%s gets of r%d to %s: %s, %v", k.id, r.id, m, reply.Result, err)
+		w.logf("%s gets of r%d to %s: %s, %v", k.id, r.id, what, shown(reply), err)
 		got(reply, err)
 	}
-	q.lost = func() { over(mcp.Reply{}, errLost) }
+	q.lost = func() { over(none, errLost) }
 	k.asked = append(k.asked, q)
-	r.soon(taskSends, func() { r.request(ctx, k, c, over) })
+	r.soon(taskSends, func() { serveAt(ctx, r, k, serve, over) })
+}
+
+// shown is a reply in a trace.
+func shown(reply any) (text string) {
+	switch o := reply.(type) {
+	case mcp.Reply:
+		text = string(o.Result)
+	case []*tasks.Waiting:
+		for _, one := range o {
+			text += one.Message + " "
+		}
+	}
+	return text
 }
 
 // lost ends the requests at a replica, or all if it is nil.
@@ -257,12 +279,13 @@ func (k *taskClient) answer(key string) {
 		late time.Duration
 	}{{"yes to ", 0, 8}, {"no to ", 3, 8}, {"late to ", 3, 16}} {
 		if w.maybe(how.odds) {
-			w.at(w.delay()*how.late, taskSends, func() { k.give(key, how.text+key, 0) })
+			w.at(w.delay()*how.late, taskSends, func() { k.give(key, how.text+key) })
 		}
 	}
 }
 
-func (k *taskClient) give(key, text string, tries int) {
+// give sends an answer, again while it is not acknowledged.
+func (k *taskClient) give(key, text string) {
 	if k.done || k.cancelled {
 		return
 	}
@@ -275,9 +298,9 @@ func (k *taskClient) give(key, text string, tries int) {
 		switch {
 		case err == nil && g.taken == 0:
 			g.taken = k.w.now
-		case err != nil && tries < 12:
+		case err != nil:
 			k.w.judge.refused(k, "an answer", err)
-			k.w.at(time.Second, taskSends, func() { k.give(key, text, tries+1) })
+			k.w.at(time.Second, taskSends, func() { k.give(key, text) })
 		}
 	})
 }
@@ -312,11 +335,11 @@ func (k *taskClient) cancel() {
 	if k.task != "" && !k.done && !k.cancelled {
 		k.cancelled = true
 		k.cancelling()
-		k.sendCancel(0)
+		k.sendCancel()
 	}
 }
 
-func (k *taskClient) sendCancel(tries int) {
+func (k *taskClient) sendCancel() {
 	if k.done {
 		return
 	}
@@ -328,9 +351,9 @@ func (k *taskClient) sendCancel(tries int) {
 		case err == nil:
 			k.w.judge.acknowledged(k, got.Status)
 		case strings.Contains(err.Error(), "cannot be cancelled"), strings.Contains(err.Error(), "there is no task"):
-		case tries < 12:
+		default:
 			k.w.judge.refused(k, cancellation, err)
-			k.w.at(time.Second, taskSends, func() { k.sendCancel(tries + 1) })
+			k.w.at(time.Second, taskSends, k.sendCancel)
 		}
 	})
 }

@@ -156,7 +156,7 @@ func (j *judge) task(k *taskClient) {
 	if k.status != "failed" || !j.calm() {
 		return
 	}
-	late := strings.Contains(k.result, "did not end within") && !k.cancelled
+	late := strings.Contains(k.result, "did not end within")
 	lost := strings.Contains(k.result, "lost")
 	switch {
 	case late && w.lifetime == lifetime:

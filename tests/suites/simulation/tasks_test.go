@@ -51,13 +51,13 @@ func callerOf(ctx context.Context) uint64 {
 	return n
 }
 
-// request serves a request about a task. done gets the response, unless the replica dies.
-func (r *replica) request(ctx context.Context, k *taskClient, c *mcp.Call, done func(mcp.Reply, error)) {
+// serveAt has a replica serve something about a task. done gets the reply, unless the replica dies.
+func serveAt[T any](ctx context.Context, r *replica, k *taskClient, serve func(context.Context, *tasks.Tasks) (T, error), done func(T, error)) {
 	k.w.seq++
 	n := uint64(k.w.seq) // #nosec G115 -- not negative
 	ctx = context.WithValue(ctx, caller{}, n)
 	r.spawn(func() {
-		reply, err := r.tasks.Call(ctx, k.rules, c, nil)
+		reply, err := serve(ctx, r.tasks)
 		r.arrive(arrival{what: taskReplies, name: k.id, n: n, do: func() {
 			r.after(r.w.delay(), taskReplies, func() { done(reply, err) })
 		}})

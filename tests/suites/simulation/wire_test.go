@@ -28,6 +28,7 @@ const (
 	opAsking
 	opOf
 	opGlance
+	opList
 	backendRuns
 	backendEnds
 	backendSends
@@ -340,6 +341,19 @@ func (x *wire) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
 		}
 		return ids, err
 	})
+}
+
+// List implements medium.Replicas.
+func (x *wire) List(ctx context.Context, cursor string, most int) ([]*state.SessionInfo, string, error) {
+	type listed struct {
+		page []*state.SessionInfo
+		next string
+	}
+	got, err := ask(ctx, x, arrival{what: opList, n: callerOf(ctx)}, func() (listed, error) {
+		page, next, err := x.view.List(context.Background(), cursor, most)
+		return listed{page, next}, err
+	})
+	return got.page, got.next, err
 }
 
 // Glance implements medium.Logs.

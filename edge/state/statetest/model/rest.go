@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -239,8 +240,8 @@ func (r *Replica) List(ctx context.Context, cursor string, most int) (page []*st
 	if err != nil || cursor != "" {
 		return nil, "", err
 	}
-	for _, s := range r.m.sessions {
-		page = append(page, &state.SessionInfo{Session: s})
+	for _, id := range slices.Sorted(maps.Keys(r.m.sessions)) { // a history is repeatable
+		page = append(page, &state.SessionInfo{Session: r.m.sessions[id]})
 	}
 	return page[:min(len(page), most)], "", nil
 }
