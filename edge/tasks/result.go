@@ -23,12 +23,11 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		return mcp.Reply{}, err
 	}
 	if len(c.Responses) > 0 {
-		given, unknown, err := ofAsked(c.Responses, v.asks)
+		p, err := ofAsked(c.Responses, v.asks)
 		if err != nil {
 			return mcp.Reply{}, err
 		}
-		t.counters.AnswersUnknown.Add(unknown)
-		if err := t.answer(ctx, v.id, given, &c.Principal); err != nil {
+		if err := t.answer(ctx, v.id, p, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 	}

@@ -46,6 +46,18 @@ func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round
 // roundOf returns the round in a question's key.
 func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
+// againPrefix begins the new key of a question whose key was used before.
+const againPrefix = "again."
+
+// isForApproval reports whether the key of a question is that of one for an approval, which no client
+// may answer. Keys of backends do not begin as mcp.ApprovalKey does.
+func isForApproval(key string) bool {
+	for again := true; again; {
+		key, again = strings.CutPrefix(key, againPrefix)
+	}
+	return strings.HasPrefix(key, mcp.ApprovalKey)
+}
+
 // renamed replaces the keys of questions that were used before.
 func renamed(asks *call.Reply) *call.Reply {
 	out := *asks
@@ -56,7 +68,7 @@ func renamed(asks *call.Reply) *call.Reply {
 		if json.Unmarshal(a.Message, &e) != nil {
 			continue
 		}
-		e.Key = "again." + e.Key
+		e.Key = againPrefix + e.Key
 		a.ID, a.Message = e.Key, e.encode()
 	}
 	return &out
