@@ -129,7 +129,7 @@ func approvalError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, tasks.ErrNotWaiting):
-		return status.Error(codes.FailedPrecondition, "the call does not wait for an approval any more: it was decided on, or has ended; GET /v1/approvals lists those that wait")
+		return status.Error(codes.FailedPrecondition, "the call does not wait for an approval: it was decided on, has ended, or does not wait yet; GET /v1/approvals lists those that wait")
 	case errors.Is(err, state.ErrNotFound):
 		return status.Error(codes.NotFound, "no call with this id waits for an approval, or it has expired: GET /v1/approvals lists those that wait")
 	case errors.As(err, &refused) && refused.Kind == mcp.KindForbidden:

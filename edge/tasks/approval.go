@@ -26,8 +26,8 @@ type Waiting struct {
 	Since time.Time
 }
 
-// ErrNotWaiting means that a task does not wait for an approval: it has ended, or the approval was
-// granted or refused.
+// ErrNotWaiting means that a task does not wait for an approval: it has ended, the approval was
+// granted or refused, or the store does not have the question yet.
 var ErrNotWaiting = errors.New("the task waits for no approval")
 
 // waitsFor returns the status message of a task with a question for an approval.
