@@ -65,6 +65,7 @@ const (
 	jobLeft
 	drainLeavesEnds
 	jobLeftBehind
+	taskAnswersForgotten
 	bugCount
 )
 
@@ -116,6 +117,7 @@ var bugNames = [bugCount]string{
 	jobLeft:                  "the replica that cancels a task does not know its job",
 	drainLeavesEnds:          "a drain does not wait until the ends of runs are stored",
 	jobLeftBehind:            "the replica that was to call the backend leaves the job of a cancelled task",
+	taskAnswersForgotten:     "an answer to a question of a task that was lost is forgotten",
 	readersForgetEpoch:       "readers take the log's epoch for theirs",
 }
 

@@ -153,10 +153,14 @@ func (j *judge) task(k *taskClient) {
 	case k.status == "" && j.calm():
 		j.fail("%s has no end", k.id)
 	}
+	late := k.status == "failed" && strings.Contains(k.result, "did not end within")
+	// Where nobody stops, everybody who hears of it sends again what was lost; and who writes later hears of it.
+	if late && w.lifetime == lifetime && w.stops == 0 && !w.excused(&k.request) {
+		j.fail("%s ended by its lifetime though nobody has stopped", k.id)
+	}
 	if k.status != "failed" || !j.calm() {
 		return
 	}
-	late := strings.Contains(k.result, "did not end within")
 	lost := strings.Contains(k.result, "lost")
 	switch {
 	case late && w.lifetime == lifetime:

@@ -222,7 +222,7 @@ func (x *wire) Answer(ctx context.Context, session, asked string, a state.Answer
 	}
 	got, err := ask(ctx, x, arrival{what: opAnswer, name: asked + " " + a.Token}, func() (answered, error) {
 		w := x.r.w
-		if w.bugs(answersForgotten) && x.unknown[a.Token] || w.bugs(taskAnswerLost) {
+		if (w.bugs(answersForgotten) || w.bugs(taskAnswersForgotten)) && x.unknown[a.Token] || w.bugs(taskAnswerLost) {
 			return answered{out: state.AnswerUnknown}, nil
 		}
 		if w.bugs(approvalLost) && verdictIn(a.Result) != "" {
