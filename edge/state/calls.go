@@ -12,7 +12,8 @@ type Phase uint8
 
 // The phases.
 const (
-	// PhaseReady: the backend was not called in this round, so any tool may be run.
+	// PhaseReady: the backend was not called in this round, so any tool may be run. A call that was
+	// cancelled while it waited is ready, and is only ended.
 	PhaseReady Phase = iota + 1
 	// PhaseDispatched: the backend was called; whether it acted is unknown.
 	PhaseDispatched

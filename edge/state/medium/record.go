@@ -127,16 +127,19 @@ func (r *Record) Missing() (n int) {
 
 // Claim gives the call to a new owner. lapsed means that the last owner was lost without leaving.
 // cancel means that the client has cancelled the call, and by is ClaimTarget.CancelledBy; the first one
-// is kept.
+// is kept. A cancelled call does not wait for its client.
 func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 	r.Cancelled = r.Cancelled || cancel
 	if cancel && r.CancelledBy == "" {
 		r.CancelledBy = by
 	}
-	if r.Phase == state.PhaseWaiting && r.Missing() == 0 {
+	switch {
+	case r.Phase == state.PhaseWaiting && r.Missing() == 0:
 		r.Phase = state.PhaseReady
 		r.Round, r.Attempt, r.Lapses = r.Round+1, 1, 0
-	} else if r.Phase == state.PhaseDispatched {
+	case r.Phase == state.PhaseWaiting && r.Cancelled:
+		r.Phase = state.PhaseReady // It has an owner, which ends it.
+	case r.Phase == state.PhaseDispatched:
 		r.Attempt++
 		if lapsed {
 			r.Lapses++

@@ -141,6 +141,27 @@ var rewinds = []test{
 			}
 		}
 	}},
+	{"a call that was cancelled while it waited waits no more once it is restored", state.Limits{}, func(w *world) {
+		x := w.three()
+		x.park("q")
+		back := w.m.Snapshot(w.T, "s")
+		which := x.request()
+		which.Cancel = true
+		_, y := w.claim(w.b, which)
+		for _, runs := range []bool{false, true} {
+			back()
+			if v := y.restore(runs); v != medium.Restored {
+				w.Fatalf("verdict %d, want restored", v)
+			}
+			w.wantAnswer(w.a, "q", state.AnswerUnknown)
+			if !runs {
+				w.orphan(w.a, "c")
+			} else if o, ok := w.isOrphan(w.a, "c"); ok {
+				w.Errorf("%+v is an orphan though its owner lives", o)
+			}
+		}
+		y.finish()
+	}},
 	{"an erased session takes nothing back", state.Limits{}, func(w *world) {
 		x := w.three()
 		w.must(w.b.Delete(w.Context(), "s"))

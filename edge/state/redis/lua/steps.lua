@@ -97,7 +97,7 @@ end
 -- the call was cancelled, '' if that is unknown.
 local function claim(call, random, lapsed, cancel, bucket, session)
   local key = K .. ':c:' .. call
-  local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt')
+  local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt', 'cx')
   redis.call('HSET', key, 'ep', int(following(tonumber(c[1]), random)), 'n', 0, 'sp', c[2], 'ow', me, 'hd', 1, 'cl', int(now))
   if cancel then
     redis.call('HSET', key, 'cx', 1)
@@ -106,6 +106,8 @@ local function claim(call, random, lapsed, cancel, bucket, session)
   if c[3] == WAITING and tonumber(c[4]) == 0 then
     redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
     redis.call('HINCRBY', key, 'rd', 1)
+  elseif c[3] == WAITING and (cancel or c[7] == '1') then
+    redis.call('HSET', key, 'ph', READY) -- It has an owner, which ends it.
   elseif c[3] == DISPATCHED then
     redis.call('HINCRBY', key, 'at', 1)
     if lapsed then redis.call('HINCRBY', key, 'lp', 1) end
