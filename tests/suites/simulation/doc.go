@@ -5,7 +5,7 @@
 // and what the store has in the end. It has calls of sessions, alone or in batches, or tasks.
 //
 //	client_test.go   clients ── conn_test.go ──┐                                  ┌── judge_test.go
-//	                                           ▼                                  │
+//	                                           ▼                                  │   ends_test.go
 //	replica_test.go                    runtime.Replica ── wire_test.go ──► the store (statetest/model)
 //	                                           │                 ▲
 //	backend_test.go  backends ◄────────────────┤                 │
@@ -30,7 +30,12 @@
 // still be sent responses twice, because one position does not say which calls' responses it has. That is
 // too much for a failover during a batch, which one revision has.
 //
-// Nor is a response of a batch whose client has deleted its session, if the store has lost the DELETE after its calls were left.
+// The second response may be of another run of the call: the store lost the end of the call, and took another
+// before the author of the first had sent that again (ends_test.go). A call that is alone, or a task, may end
+// twice in the same way, but a client that has the response of a call has closed its stream.
+//
+// No response is demanded of a batch whose client has deleted its session, if the store has lost the DELETE
+// after the calls were left.
 //
 // A client that comes back to a replica that has not heard yet that the store was away may be sent that
 // its stream is unknown.

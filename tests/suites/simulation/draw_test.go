@@ -191,6 +191,7 @@ func (w *world) fault(kind int, rewinds bool) func() {
 		calls := w.medium.Records()
 		w.medium.Rewind(k)
 		w.loseWrites()
+		w.judge.lostEnds()
 		for i := range calls {
 			w.lostSessions[calls[i].Session] = !w.medium.Has(calls[i].Session)
 		}

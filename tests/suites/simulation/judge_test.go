@@ -21,7 +21,9 @@ type judge struct {
 	// checkpoints are those that backends sent, by their texts.
 	checkpoints map[string]bool
 	// results are those that backends sent.
-	results  map[string]bool
+	results map[string]bool
+	// ends are those that the store took, by calls.
+	ends     map[string][]*callEnd
 	failures []string
 }
 
@@ -33,7 +35,7 @@ type place struct {
 func (j *judge) init(w *world) {
 	*j = judge{
 		w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{},
-		checkpoints: map[string]bool{}, results: map[string]bool{},
+		checkpoints: map[string]bool{}, results: map[string]bool{}, ends: map[string][]*callEnd{},
 	}
 }
 
@@ -47,7 +49,7 @@ func (j *judge) calm() bool { return j.w.rewinds == 0 }
 // sent judges an event that is sent to a client.
 func (j *judge) sent(k *conn, e *event) {
 	x, c := k.x, e.of
-	if c.responses > 0 && (!x.repeats() || e.kind == state.EntryResponse && e.data != c.response && !x.runsAgain()) {
+	if c.responses > 0 && (!x.repeats() || e.kind == state.EntryResponse && e.data != c.response && !c.endedAgain()) {
 		j.fail("%s is sent %q after its response", c.id, e.data)
 	}
 	if !e.numbered {
@@ -171,7 +173,7 @@ func (j *judge) exchange(x *exchange) {
 	w, c := j.w, x.calls[0]
 	rec, log, stored := w.medium.Call(c.id)
 	// The rest of a batch is waited for without end if the store has lost one of its calls for good.
-	if !x.done && !x.answered() && !x.runsAgain() || !x.done && j.calm() {
+	if !x.done && !x.answered() && !x.mayMiss() || !x.done && j.calm() {
 		j.fail("%s hangs: %v", x.id, x.answers())
 	}
 	if x.deleted() || !j.calm() && w.lost(x.session) {
@@ -247,9 +249,8 @@ func (w *world) excused(calls ...*request) bool {
 // lost writes. The comment of the package says why that is not exact.
 func (x *exchange) repeats() bool { return len(x.calls) > 1 && !x.w.judge.calm() }
 
-// runsAgain says whether a call may be run again although its client has its response: the store has lost that, and so has its writer, or
-// nobody heard of it.
-func (x *exchange) runsAgain() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent || x.left()) }
+// mayMiss says whether the store may have lost a call of a batch for good: its writer has ended, or no replica heard of it.
+func (x *exchange) mayMiss() bool { return x.repeats() && (x.w.stops > 0 || x.w.silent || x.left()) }
 
 // left says whether the writers of the calls may have left them to a DELETE of their session, which the store then lost. No client
 // waits for such calls.
@@ -262,7 +263,7 @@ func (x *exchange) left() bool {
 func (j *judge) endedDeleted(c *request) {
 	_, _, stored := j.w.medium.Call(c.id)
 	switch {
-	case c.responses > 1 && !c.x.runsAgain():
+	case c.responses > 1 && !c.endedAgain():
 		j.fail("%s has %d responses", c.id, c.responses)
 	case stored && j.calm() && j.w.deletions[c.x.session].done > 0:
 		j.fail("the record of %s stays, though its session was deleted", c.id)
@@ -276,12 +277,12 @@ func (j *judge) ended(c *request) {
 		return
 	}
 	if !j.calm() && w.lost(c.x.session) { // Its calls end as those of an unknown session.
-		if c.responses > 1 && !c.x.runsAgain() {
+		if c.responses > 1 && !c.endedAgain() {
 			j.fail("%s has %d responses, with its session lost", c.id, c.responses)
 		}
 		return
 	}
-	if c.responses > 1 && !c.x.runsAgain() {
+	if c.responses > 1 && !c.endedAgain() {
 		j.fail("%s has %d responses", c.id, c.responses)
 	}
 	late := j.failure(c, c.response)
