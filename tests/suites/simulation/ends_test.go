@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -22,34 +23,28 @@ type callEnd struct {
 	// at is when the store took it last. stands: the store has it.
 	at     time.Duration
 	stands bool
-	// beaten: its author has sent it again, but the store had another one by then.
+	// beaten: its author has sent it again in time, but the store had given the call to another owner by then.
 	beaten bool
 }
 
-// took judges a write or a Restore of the end of a call that a replica has had acknowledged.
-func (j *judge) took(r *replica, id string, epoch medium.Epoch) {
+// sentEnd judges a write or a Restore of the end of a call by its author that the store has taken, or refused because of another owner.
+func (j *judge) sentEnd(r *replica, id string, epoch medium.Epoch) {
 	rec, _, stored := j.w.medium.Call(id)
-	if !stored || rec.Phase != state.PhaseDone {
-		return
-	}
-	var own *callEnd
-	for _, e := range j.ends[id] {
-		if e.epoch == epoch {
-			own = e
-		}
-	}
-	switch {
-	case rec.Epoch != epoch:
-		if own != nil {
-			own.beaten = true
+	at := slices.IndexFunc(j.ends[id], func(e *callEnd) bool { return e.epoch == epoch })
+	if taken := stored && rec.Phase == state.PhaseDone && rec.Epoch == epoch; !taken {
+		if at >= 0 {
+			e := j.ends[id][at]
+			e.beaten = e.mayBeUnsent(j.w, id)
 		}
 		return
-	case own == nil:
-		own = &callEnd{epoch: epoch, author: r}
-		j.endsAgain(id, own)
-		j.ends[id] = append(j.ends[id], own)
 	}
-	own.at, own.stands, own.beaten = j.w.now, true, false
+	if at < 0 {
+		e := &callEnd{epoch: epoch, author: r}
+		j.endsAgain(id, e)
+		at, j.ends[id] = len(j.ends[id]), append(j.ends[id], e)
+	}
+	e := j.ends[id][at]
+	e.at, e.stands, e.beaten = j.w.now, true, false
 }
 
 // endsAgain judges that the store takes another end of a call.

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -19,8 +20,8 @@ type judging struct {
 
 func (s judging) Commit(ctx context.Context, w *medium.Write) error {
 	err := s.Store.Commit(ctx, w)
-	if err == nil && w.Next == medium.NextDone {
-		s.r.w.judge.took(s.r, w.Call, w.Epoch)
+	if w.Next == medium.NextDone && (err == nil || errors.Is(err, state.ErrFenced)) {
+		s.r.w.judge.sentEnd(s.r, w.Call, w.Epoch)
 	}
 	return err
 }
@@ -28,7 +29,7 @@ func (s judging) Commit(ctx context.Context, w *medium.Write) error {
 func (s judging) Restore(ctx context.Context, rec *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
 	v, err := s.Store.Restore(ctx, rec, entries, runs)
 	if err == nil && rec.Phase == state.PhaseDone {
-		s.r.w.judge.took(s.r, rec.ID, rec.Epoch)
+		s.r.w.judge.sentEnd(s.r, rec.ID, rec.Epoch)
 	}
 	return v, err
 }
@@ -36,8 +37,9 @@ func (s judging) Restore(ctx context.Context, rec *medium.Record, entries []medi
 // ended is a world of three replicas, whose first has ended the call c0 of a batch after a second.
 type ended struct {
 	*world
-	t     *testing.T
-	first *statetest.Writer
+	t *testing.T
+	// first is the writer of the first, and begun as it was before.
+	first, begun *statetest.Writer
 }
 
 func newEnded(t *testing.T, b bug) *ended {
@@ -52,10 +54,11 @@ func newEnded(t *testing.T, b bug) *ended {
 		batch.calls = append(batch.calls, &request{w: w, x: batch, id: id})
 	}
 	w.requests = batch.calls
-	x := &ended{w, t, nil}
+	x := &ended{world: w, t: t}
 	begun, err := statetest.Begin(t.Context(), x.store(0), "s", "st", state.Request{ID: "c0"})
 	x.must(err)
-	x.first, w.now = begun[0], time.Second
+	first := *begun[0]
+	x.first, x.begun, w.now = &first, begun[0], time.Second
 	x.must(x.first.Finish(t.Context(), []byte("one")))
 	return x
 }
@@ -80,15 +83,21 @@ func (x *ended) rewinds(at time.Duration) {
 	x.judge.lostEnds()
 }
 
-// endsBy has a replica claim the call and end it at a time.
-func (x *ended) endsBy(n int, at time.Duration, random uint32) {
+// claimedBy has a replica claim the call.
+func (x *ended) claimedBy(n int, random uint32) *statetest.Writer {
 	x.t.Helper()
-	x.now = at
 	o := x.first.ClaimTarget()
 	o.Epoch, o.Random = 0, random
 	w, err := statetest.Claim(x.t.Context(), x.store(n), o)
 	x.must(err)
-	x.must(w.Finish(x.t.Context(), []byte("another")))
+	return w
+}
+
+// endsBy has a replica claim the call and end it at a time.
+func (x *ended) endsBy(n int, at time.Duration, random uint32) {
+	x.t.Helper()
+	x.now = at
+	x.must(x.claimedBy(n, random).Finish(x.t.Context(), []byte("another")))
 }
 
 // A call ends a second time only if the store has lost its end and the author of that may not have sent it again.
@@ -140,6 +149,27 @@ func TestJudgeOfEndsThatCameTooLate(t *testing.T) {
 	x.endsBy(2, 10*time.Second, 3)
 	if len(x.judge.failures) > 0 {
 		t.Errorf("the judge finds %q", x.judge.failures)
+	}
+}
+
+// The call has another owner when its end is sent again: in time, or not.
+func TestJudgeOfEndsThatAreFenced(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		x := newEnded(t, noBug)
+		x.rewinds(2 * time.Second)
+		w := x.claimedBy(1, 2)
+		x.replicas[0].back = 3 * time.Second
+		if x.now = 4 * time.Second; late {
+			x.now++
+		}
+		if err := x.begun.Finish(t.Context(), []byte("one")); !errors.Is(err, state.ErrFenced) {
+			t.Fatal(err)
+		}
+		x.now = 10 * time.Second
+		x.must(w.Finish(t.Context(), []byte("another")))
+		if wrong := len(x.judge.failures) > 0; wrong != late {
+			t.Errorf("late %t: the judge finds %q", late, x.judge.failures)
+		}
 	}
 }
 

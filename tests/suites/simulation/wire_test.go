@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -153,8 +154,8 @@ func (x *wire) Commit(ctx context.Context, sent *medium.Write) error {
 		}
 		err = x.view.Commit(context.Background(), write)
 		x.r.w.logf("r%d writes %s at %d.%d, step %d, %d records begin: %v", x.r.id, a.name, write.Epoch.Counter(), write.N, write.Next, len(write.Begin), err)
-		if err == nil && write.Next == medium.NextDone {
-			x.r.w.judge.took(x.r, write.Call, write.Epoch)
+		if write.Next == medium.NextDone && (err == nil || errors.Is(err, state.ErrFenced)) {
+			x.r.w.judge.sentEnd(x.r, write.Call, write.Epoch)
 		}
 		if err == nil && len(write.Entries) > 0 {
 			x.placed[write.Epoch] = max(x.placed[write.Epoch], write.Seq+uint64(len(write.Entries))-1)
@@ -181,7 +182,7 @@ func (x *wire) Restore(ctx context.Context, rec *medium.Record, entries []medium
 		v, err := x.view.Restore(context.Background(), rec, entries, runs)
 		w.logf("r%d restores %s at %d/%d, phase %d, with %d entries: verdict %d, %v", x.r.id, rec.ID, rec.Epoch.Counter(), rec.N, rec.Phase, len(entries), v, err)
 		if err == nil && rec.Phase == state.PhaseDone {
-			w.judge.took(x.r, rec.ID, rec.Epoch)
+			w.judge.sentEnd(x.r, rec.ID, rec.Epoch)
 		}
 		return v, err
 	})
