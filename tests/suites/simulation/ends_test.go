@@ -85,6 +85,6 @@ func (j *judge) lostEnds() {
 	}
 }
 
-// endedAgain says whether the client of a call may be sent another response than before: the call is one of a batch, and the store has taken
-// several ends of it, each of which was judged.
+// endedAgain says whether the client of a call may be sent another response than before: the call is one of a batch, and the store has
+// taken several ends of it, each of which was judged.
 func (c *request) endedAgain() bool { return c.x.repeats() && len(c.w.judge.ends[c.id]) > 1 }
