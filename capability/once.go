@@ -8,8 +8,8 @@ import (
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// onceMark is the prefix of the keys of Once values among the answers. No key of a client's answer
-// has it.
+// onceMark begins the keys under which values of Once are stored among the client's answers. No key
+// of a question begins with it.
 const onceMark = "\x00once:"
 
 // Once returns a value that is the same in all rounds of a call: a time, a random id, a price at

@@ -107,7 +107,7 @@ func (r *registry[E]) equivalent(key string) (E, bool) {
 	return e, ok
 }
 
-// all returns the entries in order.
+// all returns the entries in the order in which lists show them.
 func (r *registry[E]) all() []E {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -44,7 +44,7 @@ type (
 	Implementation = mcpedgev1.Implementation
 	// Principal is the caller, as verified by the edge. An empty subject means anonymous.
 	Principal = mcpedgev1.Principal
-	// ClientCapabilities are the questions that a client supports. MCP: ClientCapabilities.
+	// ClientCapabilities are the features that a client has declared: elicitation, sampling, roots. MCP: ClientCapabilities.
 	ClientCapabilities = mcpedgev1.ClientCapabilities
 	// SamplingRequest is a request to the client's model. MCP: CreateMessageRequestParams.
 	SamplingRequest = mcpedgev1.CreateMessage

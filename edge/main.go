@@ -120,7 +120,7 @@ func run(ctx context.Context, args []string) error {
 	return unknownCommand(name)
 }
 
-// commands are those that help lists.
+// commands are the commands that `mcpedge help` lists.
 var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "catalog", "approvals", "install", "proto", "version", "help"}
 
 func unknownCommand(name string) error {

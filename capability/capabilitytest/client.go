@@ -31,7 +31,7 @@ type Client struct {
 	Backend   mcpedgev1.BackendServiceClient
 	// Conn is the connection that all calls use.
 	Conn *grpc.ClientConn
-	// Principal is the caller. nil means that of Context, or an anonymous one.
+	// Principal is the caller. nil uses the principal of Context; if that is nil too, the caller is anonymous.
 	Principal *capability.Principal
 	// Context is sent with every call, with the number of the round set. nil means a client that
 	// wants progress and all log levels, and supports every question.
@@ -66,8 +66,9 @@ type (
 	RequestContext = mcpedgev1.RequestContext
 )
 
-// IsError reports whether a tool failed in a way that the model sees: by a result with `isError`, or by
-// a Failure with the reason InvalidArgument or FailedPrecondition, of which the edge makes one.
+// IsError reports whether a tool failed in a way that the model sees: by a result with `isError`,
+// or by a Failure with the reason InvalidArgument or FailedPrecondition, which the edge converts to
+// such a result.
 func (o *Outcome[R]) IsError() bool {
 	r, isTool := any(o.Result).(*ToolResult)
 	reason := o.Failure.GetReason()
@@ -75,8 +76,8 @@ func (o *Outcome[R]) IsError() bool {
 }
 
 // Text returns the texts of a tool's content, of a read or of a prompt's messages, one line each.
-// If there is no result, it returns the failure or the keys of the questions; of a failure that the
-// model sees, its message.
+// Without a result, it returns the failure or the keys of the questions. A failure that the model
+// sees (IsError) is returned as its message alone.
 func (o *Outcome[R]) Text() string {
 	var texts []string
 	add := func(c interface{ GetText() string }) {

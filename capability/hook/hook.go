@@ -81,7 +81,7 @@ func (h Hook) ServeListener(ctx context.Context, l net.Listener, options ...grpc
 // Register adds the hook to a gRPC server.
 func (h Hook) Register(s grpc.ServiceRegistrar) { hookv1.RegisterHookServiceServer(s, &server{h: h}) }
 
-// server implements the service of the contract.
+// server implements hookv1.HookService.
 type server struct {
 	hookv1.UnimplementedHookServiceServer
 	h Hook

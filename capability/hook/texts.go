@@ -59,8 +59,8 @@ func mapContents(contents *mcpedgev1.ResourceContents, replace func(string) stri
 	}
 }
 
-// MapStrings replaces each string in a JSON text by the result of replace, and changes nothing else. Names of members are strings, too. An
-// invalid text is returned unchanged.
+// MapStrings replaces each string in a JSON text by the result of replace, and changes nothing
+// else. The names of members are replaced too. An invalid text is returned unchanged.
 func MapStrings(text string, replace func(text string) string) string {
 	if text == "" || !json.Valid([]byte(text)) {
 		return text

@@ -230,8 +230,8 @@ func (x *Decider) challenge(rules *revision.Rules, call *mcp.Call, need []string
 	return out
 }
 
-// CompleteChallenge completes the error e of a backend that requires scopes: its Challenge becomes one as the
-// policy makes them. It modifies e.
+// CompleteChallenge replaces the challenge of e, the error of a backend that requires scopes, by
+// the challenge that the policy would send for these scopes. It modifies e.
 func (x *Decider) CompleteChallenge(rules *revision.Rules, call *mcp.Call, e *mcp.Error) {
 	e.Challenge = x.challenge(rules, call, e.Challenge.Scopes)
 	if e.Challenge != nil && e.Challenge.Anonymous {

@@ -170,7 +170,7 @@ func (q *Question) decides(t *policy.Target) string {
 	return fmt.Sprintf("; --%s and --arguments decide it", kindNames[t.Kind])
 }
 
-// spelled names the spelling on which it was decided, if it is not the listed one.
+// spelled returns a clause with the form of the URI on which the policy decided. It is empty if that is the form in the list.
 func spelled(d *policy.Decision) string {
 	if d.Form == "" {
 		return ""

@@ -38,8 +38,8 @@ func (e *explained) sent(who *mcp.Principal, given json.RawMessage) (args policy
 	return argumentsOf(&e.Target, out), text
 }
 
-// triedPins describes the effects of pinned arguments in audit mode on a call that a decision may
-// allow. given are the caller's arguments. nil means unknown.
+// triedPins describes what pins in audit mode would do to a call, unless the decision d denies it.
+// given are the caller's arguments. nil means unknown.
 func (e *explained) triedPins(who *mcp.Principal, given json.RawMessage, d *policy.Decision) (text string) {
 	if d.Effect != policy.Allow && !d.Open {
 		return ""

@@ -51,17 +51,17 @@ type settingsFile struct {
 	held *heldContent
 }
 
-// content is a content of the file, or why it cannot be read, and the digest of the files that it
+// content is the text of the file, or the error of reading it, and the digest of the files that it
 // includes.
 type content struct{ text, err, included string }
 
-// heldContent is a content, and why it was refused.
+// heldContent is content of the file that was refused, and the error.
 type heldContent struct {
 	content
 	err error
 }
 
-// refusal is a content that cannot be used, and why.
+// refusal is content of the file that cannot be used, and the reason.
 type refusal struct {
 	content
 	reason string

@@ -45,8 +45,8 @@ type media interface {
 	Close() error
 }
 
-// shared is what replicas on one medium share besides it. The zero value is that of a replica
-// without others.
+// shared has the stores that replicas share in addition to the medium. The zero value is for a
+// single replica.
 type shared struct {
 	// relay relays messages to other replicas.
 	relay sse.Relay

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// ends are the TLS endpoints of an edge.
+// ends are the TLS endpoints of an edge: its listeners and its clients.
 type ends struct {
 	certs.Set
 	// mcp and admin are the sources of the listeners' certificates. nil means plain HTTP.

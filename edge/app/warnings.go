@@ -45,8 +45,9 @@ func warnOfSettings(cfg config.Config, log *slog.Logger) {
 // rolesUnknown is the Message of warnings about withoutRoles.
 const rolesUnknown = "rules of the policy look at roles, and a setting does not say where callers have them"
 
-// withoutRoles returns, one sentence each, the issuers without configured role claims, if rules use
-// roles: a rule that denies by role would not match a caller whose role is in another claim.
+// withoutRoles returns a warning for each issuer without claims.roles, if rules use roles. Roles
+// are then read from the default claims, and a rule that denies by role does not match a caller
+// whose role is in another claim.
 func withoutRoles(cfg *config.Config, p *policy.Policy) (notes []string) {
 	if !p.UsesRoles() || cfg.Auth == nil {
 		return nil

@@ -52,8 +52,8 @@ func (c *Certificates) Authenticate(r *http.Request) (mcp.Principal, *web.Denial
 	return p, denied
 }
 
-// identify returns the principal of the certificate of a request's connection. why is the reason
-// for which there is none, with advice; empty if there is one.
+// identify returns the principal of the certificate of a request's connection. If there is none,
+// why is the reason, with advice. Otherwise why is empty.
 func (c *Certificates) identify(r *http.Request) (_ mcp.Principal, why string) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return mcp.Principal{}, "a client certificate is required: send one issued by a CA of " + c.Setting

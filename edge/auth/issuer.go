@@ -26,9 +26,9 @@ type issuer struct {
 	source  *source
 	// keep are the claims that principals keep. It may be nil.
 	keep *atomic.Pointer[KeptClaims]
-	// sets are those whose audiences are accepted beside audiences. It may be nil.
+	// sets has the sets whose audiences are accepted in addition to audiences. It may be nil.
 	sets *atomic.Pointer[setTable]
-	// log gets one warning about a subject other than sub, and warned records that. log may be nil.
+	// log gets one warning if the subject is taken from another claim than sub; warned is true after it. log may be nil.
 	log    *slog.Logger
 	warned atomic.Bool
 }

@@ -47,7 +47,7 @@ type Status struct {
 	Progress string
 	// Loaded is when all lists were last read without an error; zero means never.
 	Loaded time.Time
-	// Present is the catalog's: false if clients see nothing of the backend.
+	// Present is set by the catalog. It is false if clients see nothing of the backend.
 	Present bool
 	// Problems are, as one sentence each, the violations of the contract in the current lists, the
 	// lists that cannot be read, and the reason for which nothing is served.

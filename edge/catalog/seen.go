@@ -19,7 +19,7 @@ type visibleLists struct {
 	// visible has an element for each entry of the view's whole list of tools, if it has search. nil
 	// means that all are visible.
 	visible []bool
-	// own means that callers with another entitlement may see other lists.
+	// own is true if callers with another entitlement may see other lists.
 	own bool
 	// entitlement distinguishes cursors. 0 means that the lists are the same for all callers.
 	entitlement uint64

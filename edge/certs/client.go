@@ -64,8 +64,8 @@ func (c *client) OverrideServerName(name string) error {
 	return nil
 }
 
-// unconfirmedConn is a connection whose peer may still reject this end's certificate: TLS 1.3 reports that
-// at the first Read, and a Write may fail before it.
+// unconfirmedConn is a connection whose peer may still reject this endpoint's certificate: TLS 1.3
+// reports that at the first Read, and a Write may fail before it.
 type unconfirmedConn struct {
 	net.Conn
 	files Files

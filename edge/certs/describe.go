@@ -11,7 +11,7 @@ import (
 // expiryWarning is the remaining validity below which Describe shows it.
 const expiryWarning = 7 * 24 * time.Hour
 
-// Describe describes the content of the files of an end, one line each: the names of the
+// Describe describes the content of the files of an endpoint, one line each: the names of the
 // certificate, its issuer and expiry, and the CAs that verify the peer. server is true for a
 // listener. problems are the faults, each with what to do; the edge can start with some of them.
 func Describe(f Files, server bool) (lines []string, problems []error) {

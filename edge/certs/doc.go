@@ -1,5 +1,5 @@
-// Package certs provides the certificates, keys and CAs of the ends of TLS, which are listeners and
-// the clients of backends and policy servers. It reads them from PEM files, rereads the files while
+// Package certs provides the certificates, keys and CAs of TLS endpoints: listeners, and the
+// clients of backends and policy servers. It reads them from PEM files, rereads the files while
 // they are in use, and uses changed material for new handshakes. Open connections are not affected.
 //
 // Files are read every [Interval] and compared by content. File system notifications are not used:

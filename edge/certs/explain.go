@@ -23,7 +23,7 @@ var refusals = []tls.AlertError{
 	116, // certificate_required
 }
 
-// refused reports whether an error means that the peer has rejected this end's certificate.
+// refused reports whether an error means that the peer has rejected this endpoint's certificate.
 func refused(err error) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" &&

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// Files are the PEM files of one end of TLS. Paths are relative to the process's working directory.
+// Files are the PEM files of one TLS endpoint. Paths are relative to the process's working directory.
 type Files struct {
-	// Name is the setting of this end, such as "tls" or "backends.crm.tls". Messages and metrics
+	// Name is the setting of the endpoint, such as "tls" or "backends.crm.tls". Messages and metrics
 	// contain it.
 	Name string
-	// Cert is the certificate of this end, followed by its intermediates, and Key its private key.
+	// Cert is the certificate of the endpoint, followed by its intermediates, and Key its private key.
 	// Both or neither is set.
 	Cert, Key string
 	// CA is the file of the CAs that verify the peer. Source.Server and Source.Client say what empty
@@ -23,7 +23,7 @@ type Files struct {
 	CAKey string
 }
 
-// These are the indexes of the files of an end.
+// These are the indexes of the files of an endpoint.
 const (
 	certFile = iota
 	keyFile
@@ -34,7 +34,7 @@ const (
 // maxFile bounds the size of a file. Bundles of public CAs have about 256 KiB.
 const maxFile = 4 << 20
 
-// paths returns the paths of the files by index. Empty means that the end has no such file.
+// paths returns the paths of the files by index. Empty means that the endpoint has no such file.
 func (f Files) paths() [fileCount]string { return [fileCount]string{f.Cert, f.Key, f.CA} }
 
 // setting returns the name of a file's setting.
@@ -64,7 +64,7 @@ type content struct {
 	err error
 }
 
-// contents are the results of reading the files of an end.
+// contents are the results of reading the files of an endpoint.
 type contents [fileCount]content
 
 // read reads all files. An unreadable file has its error as content.

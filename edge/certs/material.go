@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Material is the parsed content of the files of one end of TLS. It is immutable.
+// Material is the parsed content of the files of one TLS endpoint. It is immutable.
 type Material struct {
-	// Certificate is this end's certificate, with its intermediates and key. nil means none.
+	// Certificate is the endpoint's certificate, with its intermediates and key. nil means none.
 	Certificate *tls.Certificate
 	// Chain is the certificate and its intermediates, in the order of the file.
 	Chain []*x509.Certificate
@@ -21,7 +21,7 @@ type Material struct {
 	roots *x509.CertPool // the pool of CAs; nil without CAs
 }
 
-// parse parses the content of an end's files.
+// parse parses the content of an endpoint's files.
 func (f Files) parse(c contents) (*Material, error) {
 	if err := c.readable(f); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (f Files) mismatchError(err error) error {
 
 // Expiry is the time at which the content of a file expires.
 type Expiry struct {
-	// File is the setting of the file below that of the end: "cert", "ca" or "client-ca".
+	// File is the setting of the file below that of the endpoint: "cert", "ca" or "client-ca".
 	File string
 	// At is the earliest expiry of a chain, and the latest expiry of CAs, since one valid CA
 	// suffices.

@@ -12,13 +12,13 @@ import (
 // read that finds it.
 const Interval = time.Second
 
-// Set has all ends of TLS of a process. The zero value is empty. It is safe for concurrent use.
+// Set has all TLS endpoints of a process. The zero value is empty. It is safe for concurrent use.
 type Set struct {
 	mu      sync.Mutex
 	sources []*Source
 }
 
-// Open calls [Open] and adds the end to the set.
+// Open calls [Open] and adds the endpoint to the set.
 func (s *Set) Open(f Files, log *slog.Logger) (*Source, error) {
 	source, err := Open(f, log)
 	if err != nil {
@@ -30,21 +30,21 @@ func (s *Set) Open(f Files, log *slog.Logger) (*Source, error) {
 	return source, nil
 }
 
-// Remove removes an end from the set. Its files are then no longer read.
+// Remove removes an endpoint from the set. Its files are then no longer read.
 func (s *Set) Remove(source *Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sources = slices.DeleteFunc(s.sources, func(other *Source) bool { return other == source })
 }
 
-// Sources returns the ends in the order in which they were opened.
+// Sources returns the endpoints in the order in which they were opened.
 func (s *Set) Sources() []*Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.sources)
 }
 
-// Watch rereads the files of the ends in the set every Interval, until ctx ends.
+// Watch rereads the files of the endpoints in the set every Interval, until ctx ends.
 func (s *Set) Watch(ctx context.Context) {
 	ticker := time.NewTicker(Interval)
 	defer ticker.Stop()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Source provides the material of one end of TLS from its files. Make it with Open. It is safe for
-// concurrent use.
+// Source provides the material of one TLS endpoint from its files. Make it with Open. It is safe
+// for concurrent use.
 type Source struct {
 	files Files
 	log   *slog.Logger
@@ -33,7 +33,7 @@ const (
 	openPause = 100 * time.Millisecond
 )
 
-// Open reads the files of an end. An error names the file, the fault and the remedy. Expired
+// Open reads the files of an endpoint. An error names the file, the fault and the remedy. Expired
 // certificates are used, and logged. log receives changes. nil uses slog.Default().
 func Open(f Files, log *slog.Logger) (*Source, error) {
 	if log == nil {
@@ -58,7 +58,7 @@ func Open(f Files, log *slog.Logger) (*Source, error) {
 	}
 }
 
-// Name returns the name of Files.
+// Name returns Files.Name.
 func (s *Source) Name() string { return s.files.Name }
 
 // Material returns the material for a handshake that begins now.

@@ -24,9 +24,8 @@ type asked struct {
 	state    []byte
 }
 
-// fits returns why an answer of the trial is useless: it violates the form's schema, or the backend
-// asks the same question again in the same state. It returns nil otherwise. state is that of the
-// round that asks.
+// fits returns an error if an answer of the trial violates the form's schema, or if the backend
+// asks the same question again in the same state. state is the state of the round that asks.
 func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse, state []byte) error {
 	if err := misfit(q.GetElicitForm(), a.GetElicit()); err != nil {
 		return fmt.Errorf("--answer %s: the answer does not fit: %w", q.GetKey(), err)
@@ -39,8 +38,8 @@ func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse, state []byte
 	return nil
 }
 
-// misfit returns how accepted content violates the form's schema. It returns nil if it conforms, or
-// if the schema is invalid.
+// misfit returns an error if accepted content violates the form's schema. It ignores an invalid
+// schema.
 func misfit(form *pb.ElicitForm, result *pb.ElicitResult) error {
 	if form == nil || result.GetAction() != pb.ElicitAction_ELICIT_ACTION_ACCEPT {
 		return nil

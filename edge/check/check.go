@@ -41,14 +41,14 @@ func Run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer) err
 // All connects to backends, calls every RPC of the contract, and writes to w the served objects and
 // the violations of the contract: lines that begin with ok, breaks or note. It calls only tools
 // that are marked read-only and need no arguments, and the tools of trial, with the answers of
-// trial. It declines other questions.
+// trial. It declines every question that trial does not answer.
 //
 // Up to atOnce backends are checked concurrently, and reported in the order of cfgs.
 //
 // The error joins those of the backends: a backend cannot be reached within 10 s, attempts to
-// connect failed for 2 s, it cannot be learned within 3 minutes or before ctx ends, a list cannot
-// be read, or the contract is broken. It also names the calls of trial that match no tool, or
-// several. Errors of w are ignored.
+// connect failed for 2 s, its services cannot be read within 3 minutes or before ctx ends, a list
+// cannot be read, or the contract is broken. It also names the calls of trial that match no tool,
+// or several. Errors of w are ignored.
 func All(ctx context.Context, cfgs []backend.Config, trial *Trial, w io.Writer) error {
 	return all(ctx, cfgs, trial, w, &defaultTiming)
 }

@@ -45,8 +45,8 @@ const (
 	StreamsPerSession = 256
 	// StreamEvents is the largest number of events in the log of a stream.
 	StreamEvents = 1024
-	// Attempts is the number of replicas that may be lost while they run a call that is safe to
-	// repeat.
+	// Attempts is the number of replica failures after which a repeatable call is not run again, but
+	// fails.
 	Attempts = mcp.DefaultAttempts
 	// SessionStale is the time for which a session is served while the state cannot be reached.
 	SessionStale = 30 * time.Second

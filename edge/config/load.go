@@ -216,7 +216,7 @@ func decode(path string, raw []byte, c *Config) (*source, error) {
 	return text, nil
 }
 
-// decode reads the content of the file into settings, which have the type that it was parsed for.
+// decode decodes the content of the file into settings. Their type must be the one that was given to newSource.
 func (s *source) decode(raw []byte, into any) error {
 	if len(s.faults) > 0 {
 		return errors.Join(append(s.faults, s.unknownBeside(nil)...)...)

@@ -1,7 +1,8 @@
 package config
 
-// Operands separates the operands of a command from its flags, which may be on either side of them.
-// After a flag that the command does not have everything is a flag, for the error of Load.
+// Operands separates the operands of a command from its flags, which may precede and follow them.
+// If the command lacks a flag, that flag and all further arguments are returned as options, so that
+// Load reports the flag.
 func Operands(command string, args []string) (operands, options []string) {
 	for len(args) > 0 {
 		cfg, file := Default(), ""

@@ -188,8 +188,8 @@ func (g *Include) foreign(list []overlay.Entry) (errs []error) {
 	return errs
 }
 
-// takenNames returns an error for each name of Include[i] that the platform, or an owner before it,
-// gives to something else.
+// takenNames returns an error for each name in Include[i] that the platform, or the owner of an
+// earlier Include, has given to another object.
 func (c *Config) takenNames(i int, own *overlay.Entries) (errs []error) {
 	others := c.Catalog.entries()
 	for n := range i {

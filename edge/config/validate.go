@@ -63,10 +63,11 @@ func (c *Config) validateBackends() (errs []error) {
 	return errs
 }
 
-// wrongs records a mistake. Its format begins with the key below the section that it is about.
+// wrongs records a mistake in a section. Its format begins with the key in the section.
 type wrongs func(format string, args ...any)
 
-// at returns a function that adds mistakes of the section at a place, a format for of, to errs.
+// at returns a function that appends mistakes in a section to errs. place, a format with the
+// arguments of, is the path of the section and begins each message.
 func at(place string, errs *[]error, of ...any) wrongs {
 	return func(format string, args ...any) {
 		*errs = append(*errs, fmt.Errorf(place+format, slices.Concat(of, args)...))

@@ -13,7 +13,7 @@ import (
 type Describer interface {
 	// Describe describes the edge, for the handshake and for discovery. It may wait for a caller's own lists.
 	Describe(ctx context.Context, rules *revision.Rules, set string, p mcp.Principal) mcp.Description
-	// ServerInfo returns the member of what Describe returns, at once.
+	// ServerInfo returns Description.ServerInfo as Describe does, without waiting.
 	ServerInfo(rules *revision.Rules, set string) json.RawMessage
 }
 

@@ -51,8 +51,8 @@ type Message struct {
 // not checked.
 func Parse(data []byte) (Message, error) { return ParseOutlined(data, nil) }
 
-// ParseOutlined is [Parse] that notes in o, in the same scan, where the members of the params
-// stand. The message refers to o, which must be left unchanged for as long.
+// ParseOutlined is like [Parse], and stores the positions of the members of the params in o, in the
+// same scan. The message refers to o, which must not be changed while the message is in use.
 func ParseOutlined(data []byte, o *Outline) (Message, error) {
 	s := scanner{data: data}
 	e := envelope{outline: o}

@@ -106,7 +106,7 @@ type Description struct {
 	Capabilities json.RawMessage
 	// Instructions are for the model. Empty means none.
 	Instructions string
-	// Digest makes the digest of the lists, which takes long for lists that are new here.
+	// Digest computes the digest of the lists. It takes long for lists that this replica has not served before.
 	Digest func() Digest
 	// TTL, in milliseconds, and Public are the cache hints, if the revision has them.
 	TTL    int64

@@ -6,7 +6,7 @@ import "time"
 const (
 	// DefaultRounds is the number of rounds in which a call may ask the client.
 	DefaultRounds = 10
-	// DefaultAttempts is the number of replicas that may be lost while they run one round.
+	// DefaultAttempts is the number of replica failures after which a round is not run again.
 	DefaultAttempts = 5
 	// DefaultTakeovers is the number of concurrent takeovers of lost calls, and of lost tasks, by a
 	// replica.

@@ -10,21 +10,20 @@ import (
 const (
 	// ToolFind finds tools by words.
 	ToolFind = "find_tools"
-	// ToolCall calls another tool: its arguments have the name and the arguments of that.
+	// ToolCall calls another tool. Its arguments are the name and the arguments of that tool.
 	ToolCall = "call_tool"
 	// ToolListResources lists resources and templates.
 	ToolListResources = "list_resources"
-	// ToolReadResource reads a resource: its arguments have the URI of that.
+	// ToolReadResource reads a resource. Its argument is the URI of the resource.
 	ToolReadResource = "read_resource"
 )
 
-// Wrapped is the client's own request if it made another one through a tool of the edge: tools/call
-// of Tool. The other fields of the call are those of the request that the arguments describe, as if
-// the client had made that directly.
+// Wrapped is the tools/call that the client sent if it made a request through a tool of the edge.
+// The other fields of the call describe the wrapped request, as if the client had made it directly.
 type Wrapped struct {
 	// Tool is the tool of the edge, one that Wraps.
 	Tool string
-	// Arguments are those of Tool. nil means that another replica has begun the call.
+	// Arguments are the arguments of Tool. nil means that they are unknown, because another replica has begun the call.
 	Arguments json.RawMessage
 }
 

@@ -49,7 +49,7 @@ type caller struct {
 	count int
 }
 
-// NewMemory returns a Memory of at most most entries, of all callers.
+// NewMemory returns a Memory for up to most entries, counted over all callers.
 func NewMemory(most int) *Memory {
 	return &Memory{capacity: most, id: rand.Text(), used: map[digest]entry{}, callers: map[digest]*caller{}}
 }

@@ -71,7 +71,7 @@ const (
 	StepUp Effect = "step-up"
 )
 
-// Lists selects the entries of lists.
+// Lists selects the objects that lists show to a caller.
 type Lists string
 
 // Values of Lists.

@@ -28,7 +28,7 @@ type trial struct {
 	// before is the index of the next rule in force, among those of Restrictions if the rule is one
 	// of these.
 	before int
-	// backends are those of a rule of a Restriction; nil means another rule.
+	// backends are the backends of the Restriction that the rule belongs to; nil means that it belongs to none.
 	backends []string
 }
 

@@ -79,7 +79,7 @@ func (v *Value) String() string { return v.text }
 func (v *Value) Claims() []string { return v.claims }
 
 // Attributes returns the sorted variables that the expression inspects, such as principal.subject,
-// without that of the claims.
+// except for the claims.
 func (v *Value) Attributes() []string { return v.attributes }
 
 // Of evaluates the expression for a principal. Numbers and booleans are formatted as in JSON, and

@@ -27,8 +27,8 @@ type lease struct {
 	mu sync.Mutex
 	// left counts the leased calls that are unused. used counts those used since the last sweep.
 	left, used int
-	// ready is the time at which a call will be available. Calls before asked, which is no later,
-	// are refused without a request to the store.
+	// ready is the time at which a call will be available. asked is the time from which the store is
+	// requested again: before it, calls beyond the leased ones are refused. It is at most ready.
 	ready, asked time.Time
 	// taking is closed when the Take in flight has ended. It is nil if none is in flight.
 	taking chan struct{}

@@ -24,8 +24,8 @@ const (
 	PhaseDone
 )
 
-// Request is a client's request in the record of its call (medium.Record), with the number of its
-// run: what any replica needs, beside the state of the rounds, to finish it.
+// Request is a client's request in the record of its call (medium.Record). Together with the state
+// of the rounds, it suffices for any replica to finish the call.
 type Request struct {
 	// ID is the contract's call_id.
 	ID string

@@ -158,7 +158,7 @@ type stage uint32
 const (
 	// stagePlain: the call has no record.
 	stagePlain stage = iota
-	// stageBegins: the record is being stored, and may have been.
+	// stageBegins: the record is being stored. It may be in the store already.
 	stageBegins
 	// stageMade: the task is in the store.
 	stageMade

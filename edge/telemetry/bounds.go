@@ -36,7 +36,7 @@ const (
 	boundCount
 )
 
-// The name of a bound that is a constant is that in docs/limits.md.
+// boundNames has the setting of each bound. A bound that is a constant has the name that docs/limits.md gives it.
 var boundNames = [boundCount]string{
 	"listen.body", "batch", "listen.write-timeout", "clients.sessions", "advanced.calls-per-session", "streams-per-session",
 	"advanced.listens-per-principal", "clients.subscriptions", "calls.rounds", "calls.lifetime", "streams.result-bytes", "max-concurrent",

@@ -51,8 +51,8 @@ type clients struct {
 	rest  client
 }
 
-// named returns a name's counters, or the shared ones beyond the bounds. who sent it. It returns
-// nil for an empty name.
+// named returns the counters of a name, or the shared counters if there are too many names. who is
+// the principal that sent the name. It returns nil for an empty name.
 func (c *clients) named(name string, who *mcp.Principal) *client {
 	if name == "" {
 		return nil

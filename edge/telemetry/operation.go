@@ -27,7 +27,7 @@ type Request struct {
 	Call      string
 	// From is the client's address, as trusted proxies report it. The zero Addr means unknown.
 	From netip.Addr
-	// Set is the name of the set in which it is made, which is a configured one. Empty means the root.
+	// Set is the name of the set whose endpoint the request uses, always a configured set. Empty means the root.
 	Set string
 	// Version is the negotiated revision. Empty means unknown.
 	Version string

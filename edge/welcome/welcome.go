@@ -15,7 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// policy allows the page its own styles only: no script, no image, no form.
+// policy is the Content-Security-Policy of the page. It allows its inline styles, and no script, image or form.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // page has the fields of about in double braces. It is not a html/template, because the linker

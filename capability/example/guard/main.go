@@ -16,8 +16,8 @@ import (
 	"github.com/mcpedge/mcpedge/capability/hook"
 )
 
-// ask returns a function that asks the guard at a URL. An error other than that of hook.Deny is a failure of the hook, for which the
-// edge's setting on-failure decides.
+// ask returns a function that asks the guard at a URL. Any other error than that of hook.Deny is a
+// failure of the hook: the edge then applies its setting on-failure.
 func ask(url string) func(context.Context, *hook.Call) error {
 	return func(ctx context.Context, call *hook.Call) error {
 		body, err := json.Marshal(map[string]any{

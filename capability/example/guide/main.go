@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 )
 
-// minute is the minute of the samples, short enough for tests.
+// minute is the length of a minute in the samples, shortened for tests.
 const minute = 10 * time.Millisecond
 
 type steeping struct {
@@ -122,7 +122,7 @@ func ordersOf(guest string) []string { return []string{"a tea for " + guest} }
 
 var created atomic.Int64
 
-// createOrder is an effect that must happen once.
+// createOrder has a side effect that must happen only once.
 func createOrder() (string, error) { return "order " + strconv.FormatInt(created.Add(1), 10), nil }
 
 func newServer() *capability.Server {

@@ -34,8 +34,8 @@ func (b *inbox[E, F]) post(m machine[E, F], e E) {
 	b.drain(m)
 }
 
-// postAll passes the machine events, at least one, before those that result from their effects and
-// those posted after the first.
+// postAll passes events, of which there is at least one, to the machine. It processes them before
+// other events: those that result from their effects, and those that are posted meanwhile.
 func (b *inbox[E, F]) postAll(m machine[E, F], events []E) {
 	b.mu.Lock()
 	if b.draining {

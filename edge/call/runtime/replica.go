@@ -170,7 +170,7 @@ func (r *Replica) Close() {
 	r.kill()
 }
 
-// now returns the time since the start, as used by the keeper.
+// now returns the time since the start of the replica, in which call.Keeper counts.
 func (r *Replica) now() time.Duration { return r.o.Now().Sub(r.began) }
 
 // bounded returns a context for one operation of the store.

@@ -71,7 +71,7 @@ var _ Owner = (*backend.Backend)(nil)
 
 // Options are the settings of a Hub.
 type Options struct {
-	// Jitter is the maximum delay of a list's change. 0 or less disables it.
+	// Jitter is the maximum random delay before a changed list is reported. 0 or less disables it.
 	Jitter time.Duration
 	// WatchedURIs bounds the resources of one feed. Further ones are not honoured.
 	WatchedURIs int
@@ -146,12 +146,12 @@ func (h *Hub) Settle(ctx context.Context) error {
 	}
 }
 
-// Replace calls swap, which changes what callers see, and notifies each feed of the kinds of lists
-// whose digests differ afterwards, or of every kind if swap returns true. look returns a function
-// that makes the digest of what a caller sees now. look delays swap, so it must be quick; the digests
-// are made after swap, while other calls may run. outdated means that the principals of open feeds
-// lack data that look reads from now on: they are notified of every kind, now and at each later
-// Replace.
+// Replace calls swap, which changes what callers see. It notifies each feed of the kinds of lists
+// whose digests differ afterwards, or of every kind if swap returns true. look captures what a
+// caller sees at that time and returns a function that computes its digest. Replace calls look
+// before swap, so it must be quick, and computes the digests after swap, while other calls may run.
+// outdated is true if the principals of open feeds lack data that look needs from now on. Their
+// feeds are notified of every kind, now and at each later Replace.
 func (h *Hub) Replace(
 	look func(set string, p mcp.Principal) (digest func() mcp.Digest), differ func(a, b mcp.Digest) backend.Kinds,
 	swap func() (every bool), outdated bool,

@@ -75,7 +75,7 @@ func (f *feed) SetPrincipal(ctx context.Context, p mcp.Principal) error {
 		return err
 	}
 	v, err := f.hub.source.View(ctx, f.set, p)
-	if err != nil { // The reroute, which has no deadline, ends the watches that p may not have.
+	if err != nil { // rerouteWatches, which has no deadline, ends the watches that p may not have.
 		f.hub.rerouteSoon()
 		return err
 	}

@@ -72,9 +72,9 @@ func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	return idle
 }
 
-// OwnName returns advice about a pattern that matches none of a backend's own names, but names as
-// clients see them: the own names to write instead, as text to append to a sentence. It is empty if
-// the pattern matches neither. names are the backend's own names.
+// OwnName returns advice about a pattern that matches none of a backend's own names. If the pattern
+// matches a name that clients see, the advice is the backend's own name to write instead, as text
+// to append to a sentence. Otherwise it is empty. names are the backend's own names.
 func (l List) OwnName(p pattern.Pattern, of *Listed, names []string) string {
 	if own, prefixed := strings.CutPrefix(p.String(), of.Prefix); prefixed && of.Prefix != "" && own != "" && slices.ContainsFunc(names, pattern.New(own).Match) {
 		return "; write it without the prefix: " + own

@@ -45,8 +45,8 @@ const (
 	maxLevels      = 40
 )
 
-// schema compares two versions of the schema of the values that what names. input is true for
-// arguments.
+// schema compares two versions of a schema. what names the described values in reports. input is
+// true for arguments.
 func (c *comparison) schema(what string, before, after any, input bool) {
 	s := &schemas{what: what, input: input, before: variance.New(before), after: variance.New(after), left: maxDifferences, met: map[[2]uintptr]bool{}}
 	s.forth, s.back = variance.NewPair(s.before, s.after, variance.Plain), variance.NewPair(s.after, s.before, variance.Plain)
@@ -73,9 +73,9 @@ func (c *comparison) schema(what string, before, after any, input bool) {
 // place is the position of a value that a schema describes.
 type place struct {
 	path string
-	// level is the number of members and elements on the way to the place.
+	// level is the depth of the place: the number of members and elements above it.
 	level int
-	// direct is true if only `properties` are on the way to the place.
+	// direct is true if the path to the place contains only `properties`.
 	direct bool
 }
 

@@ -117,8 +117,8 @@ func takeSwitch(name string, args []string) (given bool, rest []string) {
 	return slices.ContainsFunc(args, is), slices.DeleteFunc(slices.Clone(args), is)
 }
 
-// leastOf returns the least serious kind that makes diff fail. given are the values of --fail.
-// usual is returned without them.
+// leastOf returns the least serious kind of change that makes diff fail. given are the values of
+// --fail. Without any, it returns usual.
 func leastOf(given []string, usual snapshot.Kind) (snapshot.Kind, error) {
 	if len(given) == 0 {
 		return usual, nil

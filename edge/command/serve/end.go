@@ -22,7 +22,7 @@ func unstarted(cfg *config.Config, err error) error {
 	return &command.Reported{Err: err}
 }
 
-// stopped marks an error that the edge has logged as Reported, if the log is JSON.
+// stopped wraps err in command.Reported if the log is JSON: the edge has logged the error already, so main must not print it.
 func stopped(cfg *config.Config, err error) error {
 	if err == nil || !inJSON(cfg) {
 		return err

@@ -59,8 +59,8 @@ var limitingNames = []string{
 	"limit", "max", "count", "size", "top", "first", "last", "page", "cursor", "offset", "filter", "query", "fields", "columns", "range", "since", "until", "lines", "depth",
 }
 
-// advise returns the advice of the note: the model should ask for less, by the schema's arguments
-// that make the tool return less.
+// advise returns the advice of the note: the model should request less. It names the arguments of
+// the schema that limit what the tool returns.
 func advise(schema string) string {
 	var names []string
 	_ = jsonrpc.Members([]byte(schema), func(key []byte, value json.RawMessage) error {

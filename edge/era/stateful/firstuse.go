@@ -143,7 +143,7 @@ func (e *Era) foreign(ctx context.Context, in *mcp.Incoming, id string) *mcp.Err
 	return sessionNotFound()
 }
 
-// firstUseWithin returns the age up to which an id may be used first. It is at most the TTL of
+// firstUseWithin returns the maximum age of an id at its first use. It does not exceed the TTL of
 // sessions. Since a record lives at least that long after its creation, an id cannot create it
 // again after it has expired.
 func (e *Era) firstUseWithin() time.Duration { return min(firstUseWithin, e.o.SessionTTL) }

@@ -22,7 +22,7 @@ import (
 // sealed its id.
 
 const (
-	// firstUseWithin is the age up to which an id without a record may be used first.
+	// firstUseWithin is the maximum age of an id at its first use, which creates its record.
 	firstUseWithin = 5 * time.Minute
 	// clockSkew is the tolerated difference of replicas' clocks.
 	clockSkew = time.Minute

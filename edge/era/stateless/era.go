@@ -215,7 +215,7 @@ func memoryError(m *budget.Reservation) error {
 	return nil
 }
 
-// reject ends a request that is not begun with an error, as an operation of its own.
+// reject ends a request for which no operation was begun with an error. It records an operation for it.
 func (e *Era) reject(
 	ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, err error,
 ) {

@@ -61,7 +61,7 @@ func (l *listens) take(key string, bytes int, t *telemetry.Telemetry) (release f
 	}, nil
 }
 
-// add changes the share of a principal. l.mu is locked.
+// add adds subscriptions and their bytes to those of a principal, or subtracts them. The caller holds l.mu.
 func (l *listens) add(key string, count, bytes int) {
 	h := l.held[key]
 	h.count += count

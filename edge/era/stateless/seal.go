@@ -32,8 +32,8 @@ type sealed struct {
 	Added json.RawMessage `json:"x,omitempty"`
 	// Progress is the progress sent to the client so far.
 	Progress mcp.ProgressTracker `json:"p,omitzero"`
-	// Origin is the span of the first round, as a traceparent, and the other that of the previous
-	// round; empty if not traced.
+	// Origin is the span of the first round, Before that of the previous round, each as a traceparent.
+	// Empty means that the round was not traced.
 	Origin string `json:"o,omitempty"`
 	Before string `json:"b,omitempty"`
 }
@@ -95,7 +95,7 @@ func associatedData(call *mcp.Call) []byte {
 	for _, part := range []string{call.Principal.Key(), string(method), name} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
-	if call.Set != "" { // The root's is that of earlier releases.
+	if call.Set != "" { // Without a set, the digest is the same as in earlier releases.
 		fmt.Fprintf(h, "set %d:%s", len(call.Set), call.Set)
 	}
 	h.Write(jsonrpc.Compact(nil, arguments))

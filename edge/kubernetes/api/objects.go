@@ -19,7 +19,7 @@ type Metadata struct {
 // Meta implements Object.
 func (m *Metadata) Meta() *Metadata { return m }
 
-// Resource is a kind of objects, by how the API names it.
+// Resource identifies a resource type of the API, whose objects are of type T.
 type Resource[T Object] struct {
 	// Group is the API group; empty is the core group.
 	Group string
@@ -35,7 +35,7 @@ var (
 	EndpointSlices = Resource[*EndpointSlice]{Group: "discovery.k8s.io", Version: "v1", Name: "endpointslices"}
 )
 
-// path is where the objects of a namespace are.
+// path returns the path of the objects in a namespace.
 func (r Resource[T]) path(namespace string) string {
 	root := "/api/"
 	if r.Group != "" {

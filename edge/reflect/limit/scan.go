@@ -116,7 +116,7 @@ func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
 	return m.take(m.names - before)
 }
 
-// namer counts names. Scopes are lengths of full names, including a dot at the end.
+// namer counts full names. A scope is given as the length of its full name plus one, for the dot.
 type namer struct {
 	m   *Meter
 	err error

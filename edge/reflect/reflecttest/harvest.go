@@ -64,7 +64,7 @@ func NewHarvest() *Harvest {
 // Serve serves it until the test ends.
 func (h *Harvest) Serve(t testing.TB, opts Options) *Server { return Serve(t, h.Set, h.Handle, opts) }
 
-// message returns a new message of the set.
+// message returns a new message of a type of h.files, filled by set.
 func (h *Harvest) message(name protoreflect.FullName, set func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors)) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(Message(h.files, name))
 	set(m, m.Descriptor().Fields())

@@ -165,7 +165,7 @@ func (r *ruleSet) each(g *generator, rules protoreflect.Message, fn func(name st
 // maxListed bounds the values of a rule.
 const maxListed = 1_000
 
-// listed counts the values of a rule, and reports whether they may be written.
+// listed reports whether the values of a rule are few and short enough to be written into the schema. It charges their cost to the bounds.
 func (g *generator) listed(values protoreflect.List) bool {
 	if values.Len() > maxListed {
 		return false

@@ -22,9 +22,10 @@ func NewList(work int) *List {
 	return &List{left: work}
 }
 
-// Schema calls [Schema] while there is work left. Then it returns the schema of any object with a
-// note, marked as Withheld. known is a result for the same text, or nil. It is returned if set, and
-// counts as work like a new one, so that results are equal for equal lists.
+// Schema calls [Schema] until the bound of work is reached. After that it returns a schema that
+// accepts any object, with a note, marked as Withheld. known is an earlier result for the same
+// text, or nil. It is reused, and its work is counted as for a new one, so that equal lists have
+// equal results.
 func (l *List) Schema(text string, known *Result) *Result {
 	if l.left <= 0 && text != "" {
 		l.withheld++

@@ -21,7 +21,7 @@ func EpochOf(counter uint64, random uint32) Epoch { return Epoch(counter<<random
 // Counter returns the number of owners that the call has had.
 func (e Epoch) Counter() uint64 { return uint64(e) >> randomBits }
 
-// Random returns the bits that its owner drew.
+// Random returns the epoch's random bits.
 func (e Epoch) Random() uint32 { return uint32(e) } // #nosec G115 -- the lower half
 
 // Next returns the epoch of the next owner. At MaxCounter the counter stays, and only the random

@@ -16,7 +16,7 @@ const (
 	AlreadyStored Verdict = iota
 	// Restored: the medium had lost the call's last writes, and has them again.
 	Restored
-	// Superseded: the call has another owner, or has ended; that stands.
+	// Superseded: the call has another owner, or has ended; the medium keeps what it has.
 	Superseded
 )
 

@@ -73,9 +73,10 @@ func (p Position) Ahead(last Position) bool {
 	return p.Epoch.Counter() > last.Epoch.Counter() || p.Epoch == last.Epoch && p.Seq > last.Seq
 }
 
-// EntriesToResend returns the entries of a log that must be sent again to a reader ahead of it. A call of a
-// batch that has lost nothing continues to write, at places that the reader has seen with other
-// entries. The reader gets those entries that it must not miss.
+// EntriesToResend returns the entries that must be sent again to a reader that is ahead of the log
+// (see Ahead): responses, and requests that still wait for an answer. In a batch, a call that has
+// lost nothing continues to write, at places at which the reader has seen other entries; the reader
+// must not miss these two kinds.
 func EntriesToResend(log []Entry, calls []*Record, after Position) (out []Entry) {
 	batch := slices.ContainsFunc(calls, func(r *Record) bool { return r.Batch > 0 })
 	for _, e := range log {

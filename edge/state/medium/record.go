@@ -89,7 +89,7 @@ func (r *Record) Apply(w *Write) {
 	}
 }
 
-// ask makes asks the open questions.
+// ask replaces the call's open questions by asks.
 func (r *Record) ask(asks []state.Ask) {
 	r.Asked, r.Open = make([]Question, len(asks)), nil
 	for i := range asks {

@@ -147,8 +147,8 @@ func (m *Medium) addCall(s *session, c *storedCall) {
 	m.charge(s, weight(&c.Record))
 }
 
-// fenced returns the error with which a step is refused. nil means that it was taken before, or can
-// be taken.
+// fenced returns the error with which a step is refused. nil means that the step was stored before,
+// or can be stored.
 func (r *Store) fenced(c *storedCall, w *medium.Write, now time.Time) error {
 	if c == nil || c.Stream != w.Stream || r.m.lapsed(c.stream, now) {
 		r.m.rollbacks.Add(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// lease is the knowledge of a call's owner.
+// lease is the state of a call as its owner knows it.
 type lease struct {
 	of      *pair
 	rec     medium.Record

@@ -344,7 +344,7 @@ func (w *world) orphan(s *replica, call string) medium.ClaimTarget {
 	}
 }
 
-// isOrphan asks a replica, which sends a heartbeat.
+// isOrphan looks a call up among the orphans of a replica, which thereby sends a heartbeat.
 func (w *world) isOrphan(s *replica, call string) (medium.ClaimTarget, bool) {
 	w.Helper()
 	list, err := s.Orphans(w.Context(), 1000)

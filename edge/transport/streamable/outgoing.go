@@ -20,8 +20,8 @@ type outgoing struct {
 	// one.
 	accepts web.Accepted
 	batch   bool
-	// listener opens the stream if the client asked only for one, and not for a response that comes
-	// at once.
+	// listener opens the stream of a GET, whose only response is a stream. It is nil for other
+	// methods, and after the stream was opened.
 	listener *web.Listener
 	events   *web.Events
 	unary    *unary // in place of events, for a client that only accepts JSON

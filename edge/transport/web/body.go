@@ -12,10 +12,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into its own
-// memory, charged to mem, which Charge has made: what outlives the request may alias it. A small
-// body is read even without memory for it, since it may free some; mem.Check fails then. false
-// means that the request was answered, with 415, 413, 503 or 400.
+// Message reads the body of a POST, which must be JSON in UTF-8 of bounded size. The returned slice
+// is not reused, so what outlives the request may alias it. Its memory is charged to mem, which the
+// caller got from Charge. A small body is read even if no memory is left, because its message may
+// free some; mem.Check fails then. false means that the request was answered, with 415, 413, 503 or
+// 400.
 func (g *Guard) Message(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) ([]byte, bool) {
 	if why := contentType(r.Header); why != "" {
 		g.Refuse(w, http.StatusUnsupportedMediaType, why)

@@ -196,9 +196,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	s.next.ServeHTTP(w, r)
 }
 
-// unread is the Connection header of a response over HTTP/1 to a request whose body was not read,
-// and marks it as such. Without it net/http would wait for the body before it writes the response,
-// in order to keep the connection.
+// unread is the Connection header of responses over HTTP/1 to requests whose body was not read;
+// WasRead recognizes it by its address. Without it net/http would read the rest of the body before
+// it writes the response, in order to reuse the connection.
 var unread = []string{"close"}
 
 // WasRead reports that a request's body was read to its end, so that its connection may be kept.

@@ -33,8 +33,8 @@ type Doc struct {
 	opaque bool // see Opaque
 	// based is true if a schema below the root has an `$id`, against which references are resolved.
 	based bool
-	// normal maps the addresses of schemas to their Normal. kept holds these schemas, so that their
-	// addresses are not reused.
+	// normal maps the addresses of schemas to their normal forms. kept holds these schemas, so that
+	// their addresses are not reused.
 	normal map[uintptr]map[string]any
 	kept   []map[string]any
 }

@@ -14,7 +14,7 @@ type Pair struct {
 	trail []pairKey
 	// kept holds the schemas of known, so that their addresses are not reused.
 	kept []map[string]any
-	// level is the number of members and elements on the way to the compared values.
+	// level is the depth of the compared values: the number of members and elements above them.
 	level, depth, steps int
 }
 

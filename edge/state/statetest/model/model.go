@@ -73,7 +73,7 @@ type Medium struct {
 	undo     []written
 	replicas []*Replica
 	away     error
-	// back is when the medium was away last.
+	// back is the time at which the medium last became available again.
 	back time.Time
 }
 
