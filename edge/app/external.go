@@ -77,6 +77,6 @@ func ReportExternal(cfg config.Config, out io.Writer) {
 	if e.Allows() {
 		follows = "allowed"
 	}
-	_, _ = fmt.Fprintf(out, "info    policy.external: the policy server %s is asked about what rules and scopes allow; without an answer within %s it is %s\n",
+	_, _ = fmt.Fprintf(out, "info    policy.external: the policy server %s authorizes what rules and scopes allow; a request without its answer within %s is %s\n",
 		e.Target, cmp.Or(e.Timeout, external.DefaultTimeout), follows)
 }

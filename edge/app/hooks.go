@@ -130,7 +130,7 @@ func ReportHooks(cfg config.Config, out io.Writer) {
 		if h.Audits() {
 			effect = "; its verdicts are recorded only, by mode: audit"
 		}
-		_, _ = fmt.Fprintf(out, "info    hooks: %s at %s is asked about each %s; without an answer within %s it is %s%s\n",
+		_, _ = fmt.Fprintf(out, "info    hooks: %s at %s checks each %s; without its response within %s the message is %s%s\n",
 			h.Name, h.Target, strings.Join(h.On, ", "), cmp.Or(h.Timeout, hook.DefaultTimeout), follows, effect)
 	}
 }

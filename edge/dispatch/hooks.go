@@ -189,7 +189,7 @@ func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
 	args := json.RawMessage(with.GetArgumentsJson())
 	switch {
 	case len(with.GetAnswers()) > 0:
-		return nil, errors.New("it replaces answers, and was asked about a request")
+		return nil, errors.New("it replaces answers in the check of a request")
 	case r.named.Completion != nil || t == nil && p == nil:
 		return nil, fmt.Errorf("it replaces arguments of %s, which has none to replace", r.call.Method)
 	case jsonrpc.TypeOf(args) != jsonrpc.Object:
@@ -273,13 +273,13 @@ func (r *round) hookAnswers() error {
 func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse, error) {
 	given := r.call.Responses
 	if with.GetArgumentsJson() != "" || len(with.GetAnswers()) != len(given) {
-		return nil, fmt.Errorf("it was asked about %d answers, and replaces %d, or arguments", len(given), len(with.GetAnswers()))
+		return nil, fmt.Errorf("it received %d answers and replaces %d, or it replaces arguments", len(given), len(with.GetAnswers()))
 	}
 	out := slices.Clone(given)
 	for i, a := range with.GetAnswers() {
 		raw := json.RawMessage(a.GetResultJson())
 		if a.GetKey() != given[i].Key {
-			return nil, errors.New("its answers have other keys than those that it was asked about, or another order")
+			return nil, errors.New("the keys of its answers, or their order, differ from those that it received")
 		}
 		if found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues); !ok || found.TooMany || found.Repeated || jsonrpc.TypeOf(raw) != jsonrpc.Object {
 			return nil, errors.New("its result_json of an answer is no JSON object, has a name twice, or has too many values")

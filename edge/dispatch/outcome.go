@@ -106,4 +106,4 @@ func (r *round) hookOutcome(o checked) (outcome, error) {
 	return o, err
 }
 
-var errOtherKind = errors.New("its outcome is of another kind than the one that it was asked about")
+var errOtherKind = errors.New("its outcome is of another kind than the one that it checks")

@@ -93,7 +93,7 @@ func (w *Watcher) changed() {
 
 // failed logs a failure to read from the API server.
 func (w *Watcher) failed(err error) {
-	w.o.Logger.Warn("the API server of Kubernetes cannot be read: what was found before stays", "error", err)
+	w.o.Logger.Warn("cannot read from the Kubernetes API server; the backends found before stay in use", "error", err)
 }
 
 // Resolver returns the gRPC resolver for the Target of each Backend.

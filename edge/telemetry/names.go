@@ -65,7 +65,7 @@ const (
 	AttrOwner = attribute.Key("mcpedge.settings.owner")
 	// AttrExternal is the outcome of a request to the policy server: allowed, denied or failed.
 	AttrExternal = attribute.Key("mcpedge.policy.outcome")
-	// AttrHook is the name of a hook. AttrHookOn is what it was asked about: request, answer, result or list.
+	// AttrHook is the name of a hook. AttrHookOn is what it checked: request, answer, result or list.
 	AttrHook   = attribute.Key("mcpedge.hook.name")
 	AttrHookOn = attribute.Key("mcpedge.hook.on")
 	// AttrQuota is the name of a quota's rule.

@@ -182,7 +182,7 @@ func TestPolicyServerIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	note := "info    policy.external: the policy server " + pdp.Addr + " is asked about what rules and scopes allow; without an answer within 200ms it is allowed\n"
+	note := "info    policy.external: the policy server " + pdp.Addr + " authorizes what rules and scopes allow; a request without its answer within 200ms is allowed\n"
 	var out bytes.Buffer
 	if err := Run(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out, &out); err != nil ||
 		!strings.HasPrefix(out.String(), note) || !strings.Contains(out.String(), "allow, by default, if the policy server allows it") {

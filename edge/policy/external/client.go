@@ -147,7 +147,7 @@ func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 		return Answer{Outcome: Failed, Allow: c.o.Open}, nil
 	}
 	if c.outage.Answered() {
-		c.log.Info("the policy server can be asked again")
+		c.log.Info("the policy server is available again")
 	}
 	if resp.GetStatus().GetCode() == int32(codes.OK) && resp.GetDeniedResponse() == nil {
 		return Answer{Outcome: Allowed, Allow: true}, nil
@@ -164,5 +164,5 @@ func (c *Client) failed(err error) {
 	if c.o.Open {
 		follows = "allowed"
 	}
-	c.log.Error("the policy server cannot be asked: until it can, what it would decide on is "+follows+", as policy.external.on-failure says", "error", err)
+	c.log.Error("the policy server is unavailable: until it recovers, requests that it would authorize are "+follows+", by policy.external.on-failure", "error", err)
 }

@@ -90,7 +90,7 @@ func TestFailuresAreLogged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, line := range []string{"would decide on is " + follows, "can be asked again"} {
+		for _, line := range []string{"that it would authorize are " + follows, "is available again"} {
 			if n := strings.Count(out.String(), line); n != 1 {
 				t.Errorf("open %v: %q is logged %d times:\n%s", open, line, n, &out)
 			}

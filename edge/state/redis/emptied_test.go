@@ -25,7 +25,7 @@ func TestRedisThatCameBackEmpty(t *testing.T) {
 	if _, err := r.Secret(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const back, empty = "Redis can be used again", "Redis came back without the state that it had"
+	const back, empty = "Redis can be used again", "Redis has lost its data, or is another, empty Redis"
 	outage := func(meanwhile func()) {
 		t.Helper()
 		before := log.count(back)
@@ -58,7 +58,7 @@ func TestSecretIsRestoredLater(t *testing.T) {
 	r := start(t, c, redis.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	secret, err := r.Secret(t.Context())
 	must(t, err)
-	const empty = "Redis came back without the state that it had"
+	const empty = "Redis has lost its data, or is another, empty Redis"
 	p.refuse(true)
 	await.Until(t, "Redis is found not to answer", func() bool { return beat(t, r) != nil && !r.Stats().Healthy })
 	must(t, admin.FlushAll(t.Context()).Err())

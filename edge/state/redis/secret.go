@@ -48,8 +48,8 @@ func (r *Replica) keepSecret(ctx context.Context, secret []byte) (kept []byte, m
 	return []byte(old), false, nil
 }
 
-// restoreSecret stores the secret again if it is unverified. The secret has no expiry: a Redis
-// without it has lost everything, which the replica that finds it logs. If Redis cannot be used, the
+// restoreSecret stores the secret again if it is unverified. The secret does not expire, so a Redis
+// without it has lost all data. The replica that finds this logs it. If Redis cannot be used, the
 // secret stays unverified, and the next heartbeat tries again.
 func (r *Replica) restoreSecret() {
 	mine := r.secret.Load()
@@ -64,10 +64,10 @@ func (r *Replica) restoreSecret() {
 		return
 	}
 	if missing {
-		r.log.Warn("Redis came back without the state that it had, as one that is new or was emptied: sessions, tasks and their logs are lost, and clients begin anew",
+		r.log.Warn("Redis has lost its data, or is another, empty Redis: sessions, tasks and their logs are lost, and clients must start new ones",
 			"prefix", r.prefix)
 	}
 	if string(kept) != string(*mine) {
-		r.log.Warn("Redis lost the replicas' secret and has another one now: calls of stateless clients that wait for an answer begin anew; to avoid this, give all replicas the same state key")
+		r.log.Warn("Redis has lost the secret of the replicas and has another one: calls of stateless clients that wait for an answer must be sent again; to avoid this, give all replicas the same redis.seal-keys")
 	}
 }

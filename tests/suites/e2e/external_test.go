@@ -295,7 +295,7 @@ func TestPolicyServerIsDownAndBack(t *testing.T) {
 				m := add()
 				return m.Error != nil && strings.Contains(m.Error.Message, "back")
 			})
-			if log := e.Log.String(); strings.Count(log, "the policy server cannot be asked") != 1 || strings.Count(log, "the policy server can be asked again") != 1 {
+			if log := e.Log.String(); strings.Count(log, "the policy server is unavailable:") != 1 || strings.Count(log, "the policy server is available again") != 1 {
 				t.Errorf("logged:\n%s", log)
 			}
 			awaitMetric(t, e, `mcpedge_policy_external_total{mcpedge_policy_outcome="denied"`, 1)
