@@ -42,7 +42,7 @@ func TestErrorsAreLoggedAsJSON(t *testing.T) {
 		for line := range strings.Lines(string(raw)) {
 			var entry struct{ Level, Error, Replica string }
 			if err := json.Unmarshal([]byte(line), &entry); err != nil {
-				t.Errorf("%s: %q is no JSON", name, line)
+				t.Errorf("%s: %q is not JSON", name, line)
 			}
 			if entry.Level == "ERROR" && strings.Contains(entry.Error, c.want) && entry.Replica == "r1" {
 				found++

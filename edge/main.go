@@ -125,7 +125,7 @@ var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready,
 
 func unknownCommand(name string) error {
 	if meant := config.Nearest(name, commands); meant != "" {
-		return fmt.Errorf("%q is no command: did you mean mcpedge %s? mcpedge help lists them", name, meant)
+		return fmt.Errorf("%q is not a command: did you mean mcpedge %s? mcpedge help lists them", name, meant)
 	}
-	return fmt.Errorf("%q is no command: mcpedge help lists them", name)
+	return fmt.Errorf("%q is not a command: mcpedge help lists them", name)
 }

@@ -9,7 +9,7 @@ import (
 func TestUnknownCommand(t *testing.T) {
 	for name, want := range map[string]string{
 		"chekc": "did you mean mcpedge check?", "srve": "did you mean mcpedge serve?", "cal": "did you mean mcpedge call?",
-		"lsit": "did you mean mcpedge list?", "run": `"run" is no command: mcpedge help lists them`,
+		"lsit": "did you mean mcpedge list?", "run": `"run" is not a command: mcpedge help lists them`,
 	} {
 		if err := run(t.Context(), []string{name}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", name, err, want)

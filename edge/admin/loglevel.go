@@ -27,7 +27,7 @@ func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar, acts
 	name := strings.ToLower(strings.TrimSpace(string(body)))
 	next, ok := levels[name]
 	if err != nil || !ok {
-		http.Error(w, fmt.Sprintf("%.20q is no level: send debug, info, warn or error", name), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("%.20q is not a level: send debug, info, warn or error", name), http.StatusBadRequest)
 		return
 	}
 	web.WasRead(w)

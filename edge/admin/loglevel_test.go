@@ -30,9 +30,9 @@ func TestLogLevel(t *testing.T) {
 		{"GET", "", 200, slog.LevelInfo, "info"},
 		{"PUT", "debug\n", 200, slog.LevelDebug, "debug"},
 		{"PUT", "WARN", 200, slog.LevelWarn, "warn"},
-		{"PUT", "loud", 400, slog.LevelWarn, `"loud" is no level`},
-		{"PUT", strings.Repeat("x", 100), 400, slog.LevelWarn, "is no level"},
-		{"PUT", "", 400, slog.LevelWarn, "is no level"},
+		{"PUT", "loud", 400, slog.LevelWarn, `"loud" is not a level`},
+		{"PUT", strings.Repeat("x", 100), 400, slog.LevelWarn, "is not a level"},
+		{"PUT", "", 400, slog.LevelWarn, "is not a level"},
 		{"POST", "error", 405, slog.LevelWarn, ""},
 		{"GET", "", 200, slog.LevelWarn, "warn"},
 	} {

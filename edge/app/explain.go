@@ -41,7 +41,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	if len(q.Arguments) > 0 {
 		values, err := policy.DecodeObject(q.Arguments)
 		if err != nil || values == nil {
-			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object with the arguments of a call: %w", q.Arguments, cmp.Or(err, errors.New("it is null")))
+			return fmt.Errorf("policy: --arguments %.200q: it is not a JSON object of arguments: %w", q.Arguments, cmp.Or(err, errors.New("it is null")))
 		}
 	}
 	p, err := cfg.CompilePolicy()

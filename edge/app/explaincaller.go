@@ -71,7 +71,7 @@ func ReadClaims(given string) (json.RawMessage, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return nil, fmt.Errorf("--claims: %s is no JSON object: give the claims of a token, decoded", from)
+		return nil, fmt.Errorf("--claims: %s is not a JSON object: give the claims of a token, decoded", from)
 	}
 	return raw, nil
 }

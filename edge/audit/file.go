@@ -75,7 +75,7 @@ func regular(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: name one, or - for standard output", path)
+		return fmt.Errorf("%s is not a regular file: name one, or - for standard output", path)
 	}
 	return nil
 }

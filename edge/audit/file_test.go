@@ -178,8 +178,8 @@ func TestCheckFile(t *testing.T) {
 		there:                           "",
 		filepath.Join(dir, "new"):       "",
 		filepath.Join(dir, "no", "dir"): "the folder " + filepath.Join(dir, "no") + " is not there: make it",
-		dir:                             "is no regular file",
-		os.DevNull:                      "is no regular file",
+		dir:                             "is not a regular file",
+		os.DevNull:                      "is not a regular file",
 	} {
 		err := CheckFile(path)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

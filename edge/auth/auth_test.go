@@ -243,11 +243,11 @@ func TestTokens(t *testing.T) {
 		"an offline token by its type":  {bearer(token(claims{"typ": "Offline"})), mcp.Principal{}, 401, "invalid_token"},
 		"a logout token by its type":    {bearer(token(claims{"typ": "Logout"})), mcp.Principal{}, 401, "invalid_token"},
 		"a type in lower case":          {bearer(token(claims{"typ": "id"})), mcp.Principal{}, 401, "invalid_token"},
-		"a type that is no string":      {bearer(token(claims{"typ": 7})), mcp.Principal{}, 401, "invalid_token"},
+		"a type that is not a string":   {bearer(token(claims{"typ": 7})), mcp.Principal{}, 401, "invalid_token"},
 		"a refresh token by its use":    {bearer(token(claims{"token_use": "refresh"})), mcp.Principal{}, 401, "invalid_token"},
 		"Keycloak's access token":       {bearer(token(claims{"typ": "Bearer"})), alice, 0, ""},
 		"Cognito's access token":        {bearer(token(claims{"token_use": "access"})), alice, 0, ""},
-		"a kid that is no string":       {bearer(sign(claims{"kid": 7})), mcp.Principal{}, 401, "invalid_token"},
+		"a kid that is not a string":    {bearer(sign(claims{"kid": 7})), mcp.Principal{}, 401, "invalid_token"},
 		"a kid that is null":            {bearer(sign(claims{"kid": null})), mcp.Principal{}, 401, "invalid_token"},
 		"a header type of no string":    {bearer(sign(claims{"typ": 7})), mcp.Principal{}, 401, "invalid_token"},
 		"b64":                           {bearer(sign(claims{"b64": false})), mcp.Principal{}, 401, "invalid_token"},
@@ -345,7 +345,7 @@ func TestActorAndClaims(t *testing.T) {
 			t.Errorf("an actor of the same issuer: %q, %+v", p.Actor, denied)
 		}
 		for name, change := range map[string]claims{
-			"an actor that is no object": {"act": "agent"}, "an actor without a name": {"act": claims{}}, "an actor of null": {"act": json.RawMessage("null")},
+			"an actor that is not an object": {"act": "agent"}, "an actor without a name": {"act": claims{}}, "an actor of null": {"act": json.RawMessage("null")},
 			"an actor of controls": {"act": claims{"sub": "a\nb"}}, "an actor of another issuer": {"act": claims{"sub": "agent", "iss": "https://other.example"}},
 			"an actor of no issuer": {"act": claims{"sub": "agent", "iss": 7}}, "a claim that is too long": {"tenant": strings.Repeat("x", 5000)},
 		} {

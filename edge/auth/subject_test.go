@@ -109,20 +109,20 @@ func TestSubjectIsClient(t *testing.T) {
 		changes claims
 		want    string // the user, or "client " and the client; empty means refused
 	}{
-		"a user":                              {nil, claims{"sub": "alice"}, "alice"},
-		"a user of no client":                 {nil, claims{"sub": "alice", "client_id": nil}, "alice"},
-		"client_id":                           {nil, claims{"sub": nil, "client_id": "alice"}, "client alice"},
-		"azp":                                 {nil, claims{"sub": nil, "client_id": nil, "azp": "alice"}, "client alice"},
-		"sub is client_id":                    {nil, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
-		"sub is azp":                          {nil, claims{"sub": "alice", "client_id": nil, "azp": "alice"}, "client alice"},
-		"sub is azp, client_id is another":    {nil, claims{"sub": "alice", "azp": "alice"}, "client alice"},
-		"sub is client_id, of a user":         {nil, claims{"sub": "alice", "client_id": "alice", "sid": "s"}, "alice"},
-		"sub is set, and client_id":           {[]string{"sub"}, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
-		"client_id is set, of a user":         {[]string{"client_id"}, claims{"sub": "bob", "client_id": "alice", "sid": "s"}, "client alice"},
-		"azp is set":                          {[]string{"uid", "azp"}, claims{"azp": "alice"}, "client alice"},
-		"another is set, and is client_id":    {[]string{"uid"}, claims{"uid": "alice", "client_id": "alice"}, "alice"},
-		"another is set that ends client_id":  {[]string{"x.client_id"}, claims{"x": map[string]any{"client_id": "alice"}}, "alice"},
-		"client_id is no text, and sub alice": {nil, claims{"sub": "alice", "client_id": []string{"alice"}}, ""},
+		"a user":                                 {nil, claims{"sub": "alice"}, "alice"},
+		"a user of no client":                    {nil, claims{"sub": "alice", "client_id": nil}, "alice"},
+		"client_id":                              {nil, claims{"sub": nil, "client_id": "alice"}, "client alice"},
+		"azp":                                    {nil, claims{"sub": nil, "client_id": nil, "azp": "alice"}, "client alice"},
+		"sub is client_id":                       {nil, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
+		"sub is azp":                             {nil, claims{"sub": "alice", "client_id": nil, "azp": "alice"}, "client alice"},
+		"sub is azp, client_id is another":       {nil, claims{"sub": "alice", "azp": "alice"}, "client alice"},
+		"sub is client_id, of a user":            {nil, claims{"sub": "alice", "client_id": "alice", "sid": "s"}, "alice"},
+		"sub is set, and client_id":              {[]string{"sub"}, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
+		"client_id is set, of a user":            {[]string{"client_id"}, claims{"sub": "bob", "client_id": "alice", "sid": "s"}, "client alice"},
+		"azp is set":                             {[]string{"uid", "azp"}, claims{"azp": "alice"}, "client alice"},
+		"another is set, and is client_id":       {[]string{"uid"}, claims{"uid": "alice", "client_id": "alice"}, "alice"},
+		"another is set that ends client_id":     {[]string{"x.client_id"}, claims{"x": map[string]any{"client_id": "alice"}}, "alice"},
+		"client_id is not a text, and sub alice": {nil, claims{"sub": "alice", "client_id": []string{"alice"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(i)

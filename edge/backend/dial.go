@@ -59,7 +59,7 @@ func dial(cfg Config, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn,
 	all = append(all, extra...)
 	conn, err := grpc.NewClient(cfg.Target, all...)
 	if err != nil {
-		return nil, fmt.Errorf("backend %q: target %q is no gRPC target: %w", cfg.Name, cfg.Target, err)
+		return nil, fmt.Errorf("backend %q: target %q is not a gRPC target: %w", cfg.Name, cfg.Target, err)
 	}
 	return conn, nil
 }

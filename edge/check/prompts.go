@@ -84,7 +84,7 @@ func formatArguments(given map[string]string) string {
 	}
 	text, err := json.Marshal(given)
 	if err != nil {
-		return "with arguments that are no JSON"
+		return "with arguments that are not JSON"
 	}
 	return fmt.Sprintf("with %.200s", text)
 }

@@ -71,7 +71,7 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 
 func (p *prober) contents(what string, c *pb.ResourceContents) {
 	if err := uris.Check(c.GetUri()); err != nil {
-		p.violation("%s: uri is %.80q, which is no URI: %v", what, c.GetUri(), err)
+		p.violation("%s: uri is %.80q, which is not a URI: %v", what, c.GetUri(), err)
 	}
 	if c.GetBody() == nil {
 		p.violation("%s: neither text nor blob is set", what)

@@ -102,7 +102,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 	if changes != 2 { // one call of two rounds
 		t.Errorf("change was called %d times, want 2", changes)
 	}
-	if out, err := report(t, newSample().serve(t, 0), map[string]string{"change": "[]"}); err == nil || !strings.Contains(out, "no JSON object") {
+	if out, err := report(t, newSample().serve(t, 0), map[string]string{"change": "[]"}); err == nil || !strings.Contains(out, "not a JSON object") {
 		t.Errorf("arguments that are no object: %v:\n%s", err, out)
 	}
 }
@@ -184,9 +184,9 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		"nothing in a message":   {looks(nil, &pb.CallToolResponse{}), "a message with nothing in it"},
 		"progress that falls":    {looks(nil, step(2), step(1), gives(`{"n":1}`)), "progress is 1 after 2"},
 		"log without level":      {looks(nil, logs(&pb.LogMessage{DataJson: `1`}), gives(`{"n":1}`)), "a log message without a level"},
-		"log without JSON":       {looks(nil, logs(&pb.LogMessage{Level: pb.LogLevel_LOG_LEVEL_INFO, DataJson: `text`}), gives(`{"n":1}`)), "data_json is no JSON"},
+		"log without JSON":       {looks(nil, logs(&pb.LogMessage{Level: pb.LogLevel_LOG_LEVEL_INFO, DataJson: `text`}), gives(`{"n":1}`)), "data_json is not JSON"},
 		"failure without reason": {looks(nil, fails(&pb.Failure{Message: "x"})), "a failure without a reason"},
-		"failure with no JSON":   {looks(nil, fails(&pb.Failure{Reason: 1, Message: "x", DataJson: "x"})), "a failure whose data_json is no JSON"},
+		"failure with no JSON":   {looks(nil, fails(&pb.Failure{Reason: 1, Message: "x", DataJson: "x"})), "a failure whose data_json is not JSON"},
 		"a crash":                {looks(status.Error(codes.Unknown, "Exception")), `CallTool "look": status Unknown (Exception) is what an unhandled exception becomes`},
 		"work not there":         {looks(status.Error(codes.Unimplemented, "")), "UNIMPLEMENTED, although its list is served"},
 
@@ -203,7 +203,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 
 		"result not by schema":  {looks(nil, gives(`{"n":"one"}`)), "not valid by the output schema"},
 		"result without schema": {looks(nil, result(&pb.CallToolResult{Content: []*pb.ContentBlock{text("x")}})), "no structured content"},
-		"result of no JSON":     {looks(nil, gives(`{`)), "structured_content_json is no JSON"},
+		"result of no JSON":     {looks(nil, gives(`{`)), "structured_content_json is not JSON"},
 		"empty block":           {looks(nil, result(&pb.CallToolResult{StructuredContentJson: `{"n":1}`, Content: []*pb.ContentBlock{{}}})), "content[0] is empty"},
 		"image of no kind": {looks(nil, result(&pb.CallToolResult{StructuredContentJson: `{"n":1}`,
 			Content: []*pb.ContentBlock{{Content: &pb.ContentBlock_Image{Image: &pb.ImageContent{}}}}})), "no mime_type"},

@@ -209,7 +209,7 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 		return
 	}
 	if !jsonrpc.Valid([]byte(text)) {
-		p.violation("%s: structured_content_json is no JSON", what)
+		p.violation("%s: structured_content_json is not JSON", what)
 		return
 	}
 	if t.OutputSchemaJson == "" || r.GetIsError() {

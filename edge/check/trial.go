@@ -65,7 +65,7 @@ type Trial struct {
 func schemaViolation(t *pb.Tool, arguments string) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &members) != nil || members == nil {
-		return fmt.Errorf("the arguments are no JSON object: %.80q", arguments)
+		return fmt.Errorf("the arguments are not a JSON object: %.80q", arguments)
 	}
 	s, err := schema.Compile(t.InputSchemaJson)
 	if err != nil {
@@ -90,9 +90,9 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 	switch form := q.GetElicitForm(); {
 	case json.Valid(raw):
 	case form != nil:
-		return nil, "", fmt.Errorf("--answer %s: %.80q is no JSON: %s", q.GetKey(), text, wantsForm(form))
+		return nil, "", fmt.Errorf("--answer %s: %.80q is not JSON: %s", q.GetKey(), text, wantsForm(form))
 	default:
-		return nil, "", fmt.Errorf("--answer %s: %.80q is no JSON", q.GetKey(), text)
+		return nil, "", fmt.Errorf("--answer %s: %.80q is not JSON", q.GetKey(), text)
 	}
 	a = &pb.InputResponse{Key: q.GetKey()}
 	switch {
@@ -119,7 +119,7 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 	default:
 		result := elicited(raw)
 		if result == nil {
-			return nil, "", fmt.Errorf("--answer %s: %.80q is no object: %s", q.GetKey(), text, wantsForm(q.GetElicitForm()))
+			return nil, "", fmt.Errorf("--answer %s: %.80q is not an object: %s", q.GetKey(), text, wantsForm(q.GetElicitForm()))
 		}
 		a.Response = &pb.InputResponse_Elicit{Elicit: result}
 	}

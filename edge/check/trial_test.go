@@ -26,8 +26,8 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`{"n":"x"}`:           "/n",
 		`{}`:                  "'n'",
 		`{"n":1,"a":2,"b":3}`: "at most one of a, b may be present, but a and b are",
-		`[]`:                  "the arguments are no JSON object",
-		`{`:                   "the arguments are no JSON object",
+		`[]`:                  "the arguments are not a JSON object",
+		`{`:                   "the arguments are not a JSON object",
 	} {
 		err := schemaViolation(tool, arguments)
 		if err != nil && strings.Contains(err.Error(), "Go value") {
@@ -262,9 +262,9 @@ func TestTrialAnswers(t *testing.T) {
 	}
 	form.GetElicitForm().RequestedSchemaJson = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"odd\n":{}},"required":["name"]}`
 	for answer, want := range map[string]string{
-		`{"name":`: `--answer k: "{\"name\":" is no JSON: the question is a form: give a JSON object with its fields "name" (string), "age" (integer, optional), "odd\n" (any, optional)`,
-		`"Ann"`:    `--answer k: "\"Ann\"" is no object: the question is a form: give a JSON object with its fields "name" (string), `,
-		`null`:     `is no object: the question is a form`,
+		`{"name":`: `--answer k: "{\"name\":" is not JSON: the question is a form: give a JSON object with its fields "name" (string), "age" (integer, optional), "odd\n" (any, optional)`,
+		`"Ann"`:    `--answer k: "\"Ann\"" is not an object: the question is a form: give a JSON object with its fields "name" (string), `,
+		`null`:     `is not an object: the question is a form`,
 	} {
 		p := &prober{findings: &findings{}, trial: &Trial{Answers: map[string]string{"k": answer}}}
 		if _, _, err := p.answer(form); err == nil || !strings.Contains(err.Error(), want) {

@@ -122,7 +122,7 @@ func (f *findings) log(what string, l *pb.LogMessage) {
 		f.violation("%s: a log message without a level", what)
 	}
 	if !json.Valid([]byte(l.GetDataJson())) {
-		f.violation("%s: a log message whose data_json is no JSON: %.40q", what, l.GetDataJson())
+		f.violation("%s: a log message whose data_json is not JSON: %.40q", what, l.GetDataJson())
 	}
 }
 
@@ -137,7 +137,7 @@ func (f *findings) failure(what string, failure *pb.Failure) {
 		f.note("%s: a failure without a message: say what was wrong, with which value, and what to do", what)
 	}
 	if failure.GetDataJson() != "" && !json.Valid([]byte(failure.GetDataJson())) {
-		f.violation("%s: a failure whose data_json is no JSON: %.40q", what, failure.GetDataJson())
+		f.violation("%s: a failure whose data_json is not JSON: %.40q", what, failure.GetDataJson())
 	}
 }
 

@@ -18,9 +18,9 @@ func notAddress(addr string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		if strings.Count(addr, ":") > 1 && !strings.Contains(addr, "[") {
-			return "is no address: give an IPv6 address in brackets, such as [::1]:8080"
+			return "is not an address: give an IPv6 address in brackets, such as [::1]:8080"
 		}
-		return "is no address: give host:port"
+		return "is not an address: give host:port"
 	}
 	if why := largePort(port); why != "" {
 		return why

@@ -15,7 +15,7 @@ import (
 type timeError string
 
 func (e timeError) Error() string {
-	return fmt.Sprintf("%.80q is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", string(e))
+	return fmt.Sprintf("%.80q is not a time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD", string(e))
 }
 
 // parseTime reads a time in YAML: RFC 3339, or a date, which means its beginning in UTC. null is

@@ -241,7 +241,7 @@ func notURL(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || !IsURL(s) || u.Hostname() == "":
-		return "is no http or https URL"
+		return "is not an http or https URL"
 	case u.User != nil || u.RawQuery != "" || strings.ContainsAny(s, "#?") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return "has a user, a query, a fragment or a space, which such a URL must not have"
 	}

@@ -44,7 +44,7 @@ func TestAuthIsChecked(t *testing.T) {
 		"{listen: {address: '0.0.0.0:1'}, " + id + "}]}}":                                                 "listen.public-url: it is missing",
 		"{listen: {address: '127.0.0.1:0'}, " + id + "}]}}":                                               "listen.public-url: it is missing",
 		"{listen: {address: '0.0.0.0:1', public-url: 'https://x'}, auth: {optional: true, api-keys: k}}":  "with auth.optional callers need no credentials",
-		"{listen: {public-url: 'ftp://x', address: '127.0.0.1:1'}}":                                       "is no http or https URL",
+		"{listen: {public-url: 'ftp://x', address: '127.0.0.1:1'}}":                                       "is not an http or https URL",
 		"admin: {auth: {scope: a}}":                                                                       "there is no auth",
 		"{auth: {api-keys: k}, admin: {auth: {}}}":                                                        "admin.auth.scope",
 		"{auth: {api-keys: k}, admin: {auth: {client-cert: true}, tls: {cert: a, key: b, client-ca: c}}}": "admin.auth.scope",
@@ -53,11 +53,11 @@ func TestAuthIsChecked(t *testing.T) {
 		"{auth: {api-keys: k}, admin: {auth: {scope: a, open: [all]}}}":                                   `"all": use some of`,
 		"{admin: {address: '0.0.0.0:1'}}":                                                                 "set admin.auth",
 		"{listen: {public-url: 'https://x/?a=b'}}":                                                        "has a user, a query",
-		"auth: {issuers: [{issuer: id.example}]}":                                                         `"id.example" is no http or https URL`,
+		"auth: {issuers: [{issuer: id.example}]}":                                                         `"id.example" is not an http or https URL`,
 		"auth: {issuers: [{issuer: 'https://a'}, {issuer: 'https://a'}]}":                                 "is there twice",
 		id + ", algorithms: [none]}]}":                                                                    `"none" is not accepted`,
 		id + ", algorithms: [HS256]}]}":                                                                   `"HS256" is not accepted`,
-		id + ", jwks: 'https://'}]}":                                                                      "is no http or https URL",
+		id + ", jwks: 'https://'}]}":                                                                      "is not an http or https URL",
 		id + ", skew: 1h}]}":                                                                              "skew: 1h0m0s",
 		id + ", skew: 30}]}":                                                                              "30s",
 		id + ", audiences: ['']}]}":                                                                       "is empty",
@@ -65,7 +65,7 @@ func TestAuthIsChecked(t *testing.T) {
 		id + "}], metadata: {initial-scopes: [offline_access]}}":                                          "between a client and its issuer",
 		id + "}], metadata: {scopes-supported: ['a b']}}":                                                 "printable ASCII",
 		id + "}], metadata: {documentation: docs}}":                                                       "auth.metadata.documentation",
-		id + ", introspection: {url: x, client-id: a, client-secret-file: b}}]}":                          "is no http or https URL",
+		id + ", introspection: {url: x, client-id: a, client-secret-file: b}}]}":                          "is not an http or https URL",
 		id + ", introspection: {url: 'https://x', client-id: a}}]}":                                       "client-secret-file are needed",
 		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b, ttl: 2h}}]}":       "at most 1h",
 		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b}}, {issuer: 'https://b', introspection: {url: 'https://x', client-id: a, client-secret-file: b}}]}": "leave it with one",
@@ -133,7 +133,7 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {roles: [b]}}":                                                                  "claims: roles cannot be given: write roles",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {tenant: }}":                                                                    "claims: tenant has no value",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {tenant: .nan}}":                                                                "claims: tenant has a value that JSON does not have",
-		"- {name: a, sha256: " + sumOfAbc + ", claims: {\"a\\u200b\": b}}":                                                             "is no name of a claim",
+		"- {name: a, sha256: " + sumOfAbc + ", claims: {\"a\\u200b\": b}}":                                                             "is not a name of a claim",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: [tenant]}":                                                                      "",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {t: " + strings.Repeat("x", 4<<10) + "}}":                                       "claims: t has 4098 bytes as JSON, and at most 4096 are allowed",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {" + strings.Join(numbered(33), ", ") + "}}":                                    "claims: there are 33, and at most 32 are allowed",
@@ -142,19 +142,19 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: a, key: secret}": "unknown field",
 		"- {name: a, scopes: ['mcp:read mcp:write'], sha256: " + sumOfAbc + "}":      `scopes: "mcp:read mcp:write" `,
 		"- {name: a, scopes: [''], sha256: " + sumOfAbc + "}":                        `scopes: "" `,
-		"- {name: a, expires: tomorrow, sha256: " + sumOfAbc + "}":                   `"tomorrow" is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD`,
-		"- {name: a, expires: 2026/01/01, sha256: " + sumOfAbc + "}":                 `"2026/01/01" is no time`,
-		"- {name: a, expires: 2026-13-01, sha256: " + sumOfAbc + "}":                 `"2026-13-01" is no time`,
-		"- {name: a, expires: 2026-02-30T00:00:00Z, sha256: " + sumOfAbc + "}":       `"2026-02-30T00:00:00Z" is no time`,
-		"- {name: a, expires: 20270101, sha256: " + sumOfAbc + "}":                   `"20270101" is no time`,
-		"- {name: a, expires: '', sha256: " + sumOfAbc + "}":                         `"" is no time`,
-		"- {name: a, expires: [2027-01-01], sha256: " + sumOfAbc + "}":               "is no time",
-		"- {name: a, expires: {at: 2027-01-01T00:00:00Z}, sha256: " + sumOfAbc + "}": "is no time",
+		"- {name: a, expires: tomorrow, sha256: " + sumOfAbc + "}":                   `"tomorrow" is not a time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD`,
+		"- {name: a, expires: 2026/01/01, sha256: " + sumOfAbc + "}":                 `"2026/01/01" is not a time`,
+		"- {name: a, expires: 2026-13-01, sha256: " + sumOfAbc + "}":                 `"2026-13-01" is not a time`,
+		"- {name: a, expires: 2026-02-30T00:00:00Z, sha256: " + sumOfAbc + "}":       `"2026-02-30T00:00:00Z" is not a time`,
+		"- {name: a, expires: 20270101, sha256: " + sumOfAbc + "}":                   `"20270101" is not a time`,
+		"- {name: a, expires: '', sha256: " + sumOfAbc + "}":                         `"" is not a time`,
+		"- {name: a, expires: [2027-01-01], sha256: " + sumOfAbc + "}":               "is not a time",
+		"- {name: a, expires: {at: 2027-01-01T00:00:00Z}, sha256: " + sumOfAbc + "}": "is not a time",
 		"a: b": "",
 		"- {name: ci, sha256: " + sumOfAbc + ", scope: [a]}":        `unknown field "scope": scopes may be meant`,
 		"- {name: ci, sha: " + sumOfAbc + "}":                       `unknown field "sha": an entry has name, sha256, scopes, roles, claims and expires`,
 		"- {name: ci, sha256: " + sumOfAbc + ", scopes: mcp:read}":  "it is a text where a list is wanted",
-		"- {name: ci, sha256: " + sumOfAbc + ", scopes: [\"a b\"]}": `"a b" is no scope: use printable ASCII without spaces`,
+		"- {name: ci, sha256: " + sumOfAbc + ", scopes: [\"a b\"]}": `"a b" is not a scope: use printable ASCII without spaces`,
 	} {
 		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
@@ -193,7 +193,7 @@ func TestClaimsOfAPIKeys(t *testing.T) {
 
 // Each wrong time has its place and entry, and no part of another member.
 func TestWrongTimesOfAPIKeysHaveTheirEntry(t *testing.T) {
-	const form = " is no time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD"
+	const form = " is not a time: write it as YYYY-MM-DDThh:mm:ssZ, or a date as YYYY-MM-DD"
 	for text, want := range map[string]string{
 		"- name: a\n  expires: 2027-01-01\n- name: bad\n  expires: 01/02/2027\n- {name: worse, sha256: secret, expires: ''}\n": `[4:12] entry 2, "bad": expires: "01/02/2027"` + form + "\n" +
 			`[5:42] entry 3, "worse": expires: ""` + form,

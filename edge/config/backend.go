@@ -155,7 +155,7 @@ func (b *Backend) validateKind(wrong wrongs) {
 	}
 	for _, p := range slices.Concat(b.Include, b.Exclude) {
 		if !methodPattern.MatchString(p) {
-			wrong("%q is no pattern of methods: write package.Service/Method, with * for any text", p)
+			wrong("%q is not a pattern of methods: write package.Service/Method, with * for any text", p)
 		}
 	}
 }

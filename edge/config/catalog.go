@@ -218,7 +218,7 @@ func (c *Config) validateEntries(entries overlay.Entries) (errs []error) {
 			case e.Backend == "":
 				wrong("%s: backend: it is missing: name the backend", e.Place)
 			case c.Kubernetes == nil && !c.Demo && !slices.ContainsFunc(c.Backends, func(b Backend) bool { return b.Name == e.Backend }):
-				wrong("%s: backend: %q is no backend: use the name of one under backends", e.Place, e.Backend)
+				wrong("%s: backend: %q is not a backend: use the name of one under backends", e.Place, e.Backend)
 			}
 			if e.Names.String() == "" {
 				wrong("%s: %s: it is missing: write the backend's own name, with * for any text", e.Place, what)
@@ -258,7 +258,7 @@ func givenNames(what string, list []overlay.Entry) (errs []error) {
 			first, taken := all[name]
 			switch same := first.backend == e.Backend && first.name == own; {
 			case !validName(name):
-				errs = append(errs, fmt.Errorf("%s: %s: %.200q is no name of a %s: use at most %d letters, digits, dots, _ and -", e.Place, field, name, what, maxName))
+				errs = append(errs, fmt.Errorf("%s: %s: %.200q is not a name of a %s: use at most %d letters, digits, dots, _ and -", e.Place, field, name, what, maxName))
 			case taken && first.place == e.Place:
 				errs = append(errs, fmt.Errorf("%s: %s: %q is there twice: keep one", e.Place, field, name))
 			case taken && !same:

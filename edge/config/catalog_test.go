@@ -61,7 +61,7 @@ func TestCatalogIsRead(t *testing.T) {
 func TestCatalogIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"{default: no}":                                           `catalog.default: "no": use show or hide`,
-		"{tools: [{backend: crn, tool: a}]}":                      `catalog.tools[0]: backend: "crn" is no backend: use the name`,
+		"{tools: [{backend: crn, tool: a}]}":                      `catalog.tools[0]: backend: "crn" is not a backend: use the name`,
 		"{tools: [{tool: a}]}":                                    `catalog.tools[0]: backend: it is missing`,
 		`{tools: [{backend: crm, tool: a, aliases: [hr_b]}]}`:     `catalog.tools[0]: name: "hr_b" begins with the prefix "hr_" of the backend "hr"`,
 		"{resources: [{backend: crm}]}":                           `catalog.resources[0]: resource: it is missing`,
@@ -70,7 +70,7 @@ func TestCatalogIsValidated(t *testing.T) {
 		"{prompts: [{backend: crm}]}": `catalog.prompts[0]: prompt: it is missing`,
 		"{tools: [{backend: crm, tool: a, title: x}, {backend: crm, tool: a, title: y}]}":                                                               `catalog.tools[1]: title: it is set for "a" in catalog.tools[0], too: keep one`,
 		`{tools: [{backend: crm, tool: "a*", name: b}]}`:                                                                                                `catalog.tools[0]: name: "a*" may match several tools: an entry with a name or aliases names one`,
-		`{tools: [{backend: crm, tool: a, aliases: [b c]}]}`:                                                                                            `catalog.tools[0]: aliases: "b c" is no name of a tool: use at most 128 letters, digits, dots, _ and -`,
+		`{tools: [{backend: crm, tool: a, aliases: [b c]}]}`:                                                                                            `catalog.tools[0]: aliases: "b c" is not a name of a tool: use at most 128 letters, digits, dots, _ and -`,
 		`{tools: [{backend: crm, tool: a, name: b}, {backend: crm, tool: c, aliases: [b]}]}`:                                                            `catalog.tools[1]: aliases: "b" is given to "a" in catalog.tools[0]: keep one`,
 		`{tools: [{backend: crm, tool: a, aliases: [b, b]}]}`:                                                                                           `catalog.tools[0]: aliases: "b" is there twice: keep one`,
 		`{tools: [{backend: crm, tool: a, arguments: {t: {value: x, from: principal.subject}}}]}`:                                                       `catalog.tools[0]: arguments.t: give value or from, not both`,

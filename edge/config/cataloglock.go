@@ -97,7 +97,7 @@ func (l *lockReading) readAgain(name string) (text []byte, info os.FileInfo, err
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("it is no file")
+		return nil, nil, errors.New("it is not a regular file")
 	}
 	if l.file.Name == name && now.Sub(l.at) < lockAgain && sameContent(l.info, info) {
 		return nil, nil, nil

@@ -54,9 +54,9 @@ func TestLockIsValidated(t *testing.T) {
 		"another word":        {"catalog-lock: {file: catalog.json, on-difference: hide}\n", "-", `:2: catalog-lock: on-difference: "hide": use warn or block`},
 		"another key":         {"catalog-lock: {file: catalog.json, mode: warn}\n", "-", "on-difference may be meant"},
 		"no file":             {locked, "-", "catalog.json: no such file or directory: make the file with mcpedge catalog snapshot"},
-		"an empty file":       {locked, "", "it is no snapshot of a catalog: EOF"},
-		"half a file":         {locked, locking(t, map[string]string{"x": "X"})[:40], "it is no snapshot of a catalog"},
-		"two snapshots":       {locked, locking(t, nil) + locking(t, nil), "it is no snapshot of a catalog: something follows it"},
+		"an empty file":       {locked, "", "it is not a snapshot of a catalog: EOF"},
+		"half a file":         {locked, locking(t, map[string]string{"x": "X"})[:40], "it is not a snapshot of a catalog"},
+		"two snapshots":       {locked, locking(t, nil) + locking(t, nil), "it is not a snapshot of a catalog: other data follows it"},
 		"of an older release": {locked, `{"tools":[]}`, "it has no definitions of tools, because an earlier release has written it: make a new one"},
 	} {
 		files := map[string]string{"edge.yaml": "backends: [{name: a, target: 'h:1'}]\n" + c.settings}
@@ -119,7 +119,7 @@ func TestLockOfGenerations(t *testing.T) {
 	if none, _, err := read(text[:len(text)-len(locked)]+"catalog-lock: {}\n", ""); err != nil || none.Overlay.Lock() != nil {
 		t.Errorf("without a lock: %v", err)
 	}
-	for settings, want := range map[string]string{text: "it is no snapshot of a catalog", text[:len(text)-len(locked)]: "there is no catalog-lock any more: put it back, or write catalog-lock: {} to have none"} {
+	for settings, want := range map[string]string{text: "it is not a snapshot of a catalog", text[:len(text)-len(locked)]: "there is no catalog-lock any more: put it back, or write catalog-lock: {} to have none"} {
 		if g, _, err := read(settings, ""); g != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q: %v, want %q", settings, err, want)
 		}

@@ -22,7 +22,7 @@ func (b *Backend) validateExtensions(at wrongs) {
 	for i, id := range b.Extensions {
 		switch {
 		case !extensionID.MatchString(id):
-			wrong("%q is no id of an extension: write it as com.example/name", id)
+			wrong("%q is not an id of an extension: write it as com.example/name", id)
 		case mcp.OwnExtension(id):
 			wrong("%q is the protocol's own: the edge knows by itself which of those it can pass; take it out", id)
 		case slices.Contains(b.Extensions[:i], id):

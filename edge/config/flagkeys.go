@@ -45,7 +45,7 @@ func pathAdvice(key string, in section) string {
 		return inSections(key)
 	}
 	if constant := fixedKeys["limits."+key]; constant != "" {
-		return fmt.Sprintf("%s is no setting any more: it is always %s; take it out", key, constant)
+		return fmt.Sprintf("%s is no longer a setting: it is always %s; take it out", key, constant)
 	}
 	if strings.Contains(key, ".") && in.path == "" {
 		return replacementOf(key)

@@ -71,9 +71,9 @@ func replacementOf(path string) string {
 	own := strings.TrimPrefix(path, "kubernetes.") // the keys of kubernetes.backends are those of backends
 	switch now := fixedKeys[own]; {
 	case own == "limits":
-		return "limits is no section any more: " + now
+		return "limits is no longer a section: " + now
 	case now != "":
-		return fmt.Sprintf("%s is no setting any more: it is always %s; take it out", path, now)
+		return fmt.Sprintf("%s is no longer a setting: it is always %s; take it out", path, now)
 	}
 	return ""
 }
@@ -157,7 +157,7 @@ func formerVariables(lookup func(string) (string, bool)) (errs []error) {
 		if key, constant := keyOfFormerFlag(name); key != "" {
 			errs = append(errs, fmt.Errorf("%s is now %s%s", was, Variable(key), currentValue(key)))
 		} else {
-			errs = append(errs, fmt.Errorf("%s is no setting any more: it is always %s; take it out", was, constant))
+			errs = append(errs, fmt.Errorf("%s is no longer a setting: it is always %s; take it out", was, constant))
 		}
 	}
 	return errs

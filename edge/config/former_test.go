@@ -44,7 +44,7 @@ func TestFormerKeys(t *testing.T) {
 		switch {
 		case now != "" || constant == "":
 		case key == "limits":
-			want = "limits is no section any more"
+			want = "limits is no longer a section"
 		default:
 			want = "it is always " + constant
 		}
@@ -157,8 +157,8 @@ func TestSectionsOfFormerNames(t *testing.T) {
 		}
 	}
 	_, err = ReadFile(file(t, "backends:\n- {name: a, target: 'h:1', resolve: 1s}\nkubernetes:\n  backends:\n  - {name: a/b, max-stream-messages: 3}\n"))
-	if err == nil || !strings.Contains(err.Error(), ":2: backends.resolve is no setting any more: it is always 10s") ||
-		!strings.Contains(err.Error(), ":5: kubernetes.backends.max-stream-messages is no setting any more") {
+	if err == nil || !strings.Contains(err.Error(), ":2: backends.resolve is no longer a setting: it is always 10s") ||
+		!strings.Contains(err.Error(), ":5: kubernetes.backends.max-stream-messages is no longer a setting") {
 		t.Error(err)
 	}
 }
@@ -223,7 +223,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		"redis.url: redis://a\n":       "write redis: {url: …} in the file",
 		"listen: {tls.cert: a}\n":      "write tls: {cert: …} in the file",
 		"limits.task-ttl: 5m\n":        "limits.task-ttl is now tasks.ttl",
-		"listen: {http2-streams: 1}\n": "http2-streams is no setting any more: it is always 1000; take it out",
+		"listen: {http2-streams: 1}\n": "http2-streams is no longer a setting: it is always 1000; take it out",
 		"redis: {state-keys: [a]}\n":   "state-keys is now redis.seal-keys: write redis: {seal-keys: …} in the file",
 		"streams: {log-ttl: 1m}\n":     "log-ttl is now streams.ttl: write streams: {ttl: …} in the file",
 	} {
@@ -235,7 +235,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	for name, c := range map[string]struct{ value, want string }{
 		"MCPEDGE_SESSIONS":      {"optional", "is now MCPEDGE_SESSIONS_REQUIRED: write true for required, and false for optional"},
 		"MCPEDGE_LISTEN_SSE":    {"yes", `"yes" is neither true nor false`},
-		"MCPEDGE_CLIENTS_TASKS": {"1e3", `"1e3" is no whole number`},
+		"MCPEDGE_CLIENTS_TASKS": {"1e3", `"1e3" is not a whole number`},
 	} {
 		_, err := Load(serve, nil, env(map[string]string{name: c.value}), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

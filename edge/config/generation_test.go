@@ -108,7 +108,7 @@ func TestGenerationOrNothing(t *testing.T) {
 		two + hiding + rules + "quotas: []\n":                                             "there are no quotas any more",
 		two + hiding + rules + "quotas: [{per: none, rate: 1/h}]\n":                       file + ":4: quotas[0]",
 		two + hiding + rates + "policy: {default: hidden}\n":                              file + ":4: policy: default",
-		two + rules + rates + "catalog: {tools: [{backend: c, tool: x}]}\n":               file + `:4: catalog.tools[0]: backend: "c" is no backend`,
+		two + rules + rates + "catalog: {tools: [{backend: c, tool: x}]}\n":               file + `:4: catalog.tools[0]: backend: "c" is not a backend`,
 		hiding + rules + rates + "backends: [{name: a, target: 'http://h'}]\n":            file + ":4: backends[0] a: target",
 		hiding + rules + rates + "backends: [{name: a}, {name: a}]\n":                     "used twice",
 		hiding + rules + rates + "backends: [{name: a, target: 'h:1', identity: signed}]": "server.signing-key",

@@ -100,7 +100,7 @@ const nonMap = "non-map value is specified"
 
 // inYAML replaces Go's terms in a type error by those of YAML.
 func inYAML(text string) string {
-	text = strings.Replace(text, nonMap, "the line is no key with a value: write a colon after the key", 1)
+	text = strings.Replace(text, nonMap, "the line has no value for a key: write a colon after the key", 1)
 	for _, known := range []string{tabError, tabKey} {
 		text = strings.Replace(text, known, "the line begins with a tab: indent it with spaces", 1)
 	}
@@ -191,9 +191,9 @@ func flagError(command string, fs *flag.FlagSet, err error, ofSettings bool) err
 	why := fmt.Sprintf("there is no flag --%s: mcpedge %s --help lists them", name, command)
 	var other Config
 	if key, constant := keyOfFormerFlag(name); ofSettings && variables()[Variable(key)] && keyOfFlag(name) == "" {
-		why = fmt.Sprintf("--%s is no flag any more: set %s in the file of settings, or %s in the environment%s", name, key, Variable(key), currentValue(key))
+		why = fmt.Sprintf("--%s is no longer a flag: set %s in the file of settings, or %s in the environment%s", name, key, Variable(key), currentValue(key))
 	} else if ofSettings && constant != "" {
-		why = fmt.Sprintf("--%s is no setting any more: it is always %s; take it out", name, constant)
+		why = fmt.Sprintf("--%s is no longer a setting: it is always %s; take it out", name, constant)
 	} else if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {
 		why = fmt.Sprintf("--%s is a flag of mcpedge serve, not of mcpedge %s", name, command)
 	} else if meant := Nearest(name, names(fs)); meant != "" {

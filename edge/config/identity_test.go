@@ -21,7 +21,7 @@ func TestIdentity(t *testing.T) {
 		"{server: {signing-key: k.pem}, " + one + ", kind: reflect, identity: signed}]}":                   "",
 		auth + ", identity: exchange}]}":                                                                                                 "",
 		auth + ", identity: exchange, exchange: {audience: crm, scopes: [crm:read]}}]}":                                                  "",
-		auth + ", identity: exchange, exchange: {resource: crm}}]}":                                                                      "exchange.resource: \"crm\" is no http or https URL",
+		auth + ", identity: exchange, exchange: {resource: crm}}]}":                                                                      "exchange.resource: \"crm\" is not an http or https URL",
 		auth + ", identity: exchange, exchange: {scopes: ['a b']}}]}":                                                                    "exchange.scopes: \"a b\"",
 		auth + ", exchange: {audience: crm}}]}":                                                                                          "exchange is for identity: exchange",
 		auth + ", kind: reflect, identity: exchange}]}":                                                                                  "",
@@ -29,7 +29,7 @@ func TestIdentity(t *testing.T) {
 		"{auth: {api-keys: k}, " + one + ", identity: exchange}]}":                                                                       "needs an issuer that exchanges tokens",
 		"{auth: {issuers: [{issuer: 'https://i'}]}, " + one + ", identity: exchange}]}":                                                  "needs an issuer that exchanges tokens",
 		"{auth: {issuers: [{issuer: 'https://i', exchange: {client-id: e}}]}, " + one + "}]}":                                            "exchange: client-id and client-secret-file are needed",
-		"{auth: {issuers: [{issuer: 'https://i', exchange: {url: x, client-id: e, client-secret-file: f}}]}, " + one + "}]}":             "exchange.url: \"x\" is no http or https URL",
+		"{auth: {issuers: [{issuer: 'https://i', exchange: {url: x, client-id: e, client-secret-file: f}}]}, " + one + "}]}":             "exchange.url: \"x\" is not an http or https URL",
 		"{auth: {issuers: [{issuer: 'https://i', exchange: {url: 'https://i/t', client-id: e, client-secret-file: f}}]}, " + one + "}]}": "",
 	} {
 		_, err := Load("serve", []string{"--config", file(t, text)}, env(nil), io.Discard)

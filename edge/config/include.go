@@ -123,11 +123,11 @@ func (c *Config) validateOwns(i int, wrong func(format string, args ...any)) {
 	for at, name := range owns.Backends {
 		switch {
 		case name == "" || strings.ContainsAny(name, "*?"):
-			wrong("owns: backends: %q is no name: write the name of each backend, without a pattern", name)
+			wrong("owns: backends: %q is not a name: write the name of each backend, without a pattern", name)
 		case slices.Contains(owns.Backends[:at], name):
 			wrong("owns: backends: %q is there twice: keep one", name)
 		case c.Kubernetes == nil && !c.Demo && !hasBackend(c.Backends, name):
-			wrong("owns: backends: %q is no backend: use the name of one under backends", name)
+			wrong("owns: backends: %q is not a backend: use the name of one under backends", name)
 		}
 		for other := range c.Include[:i] {
 			if slices.Contains(c.Include[other].Owns.Backends, name) {
@@ -166,7 +166,7 @@ func notFilePattern(text string) string {
 		_, err := path.Match(element, "")
 		switch {
 		case err != nil:
-			return "it is no pattern: write *, ? or [a-z] in names, and \\ before such a character that stands for itself"
+			return "it is not a pattern: write *, ? or [a-z] in names, and \\ before such a character that stands for itself"
 		case strings.Contains(element, "**"):
 			return "** is not read: write a * for each directory"
 		case element == ".." && patterned:
@@ -175,7 +175,7 @@ func notFilePattern(text string) string {
 		patterned = patterned || hasMeta(element)
 	}
 	if text == "" || strings.HasSuffix(text, "/") {
-		return "it is no file: write a name, or a pattern such as teams/crm/*.yaml"
+		return "it is not a file: write a name, or a pattern such as teams/crm/*.yaml"
 	}
 	return ""
 }

@@ -157,7 +157,7 @@ func TestMaliciousTeamFiles(t *testing.T) {
 		"a name in another case":      {entry("tool: x, name: CRM_x"), "3", `name: "CRM_x" does not begin`},
 		"a name of the platform":      {entry("tool: y, name: crm_given"), "3", `catalog.tools[0]: name: "crm_given" is given to "other"`},
 		"an alias of the platform":    {entry("tool: y, aliases: [crm_given]"), "3", `"crm_given" is given to "other"`},
-		"an invalid name":             {entry("tool: x, name: 'crm_a b'"), "3", `is no name of a tool`},
+		"an invalid name":             {entry("tool: x, name: 'crm_a b'"), "3", `is not a name of a tool`},
 		"a costly pattern":            {entry("tool: '" + strings.Repeat("**a", 9) + "', hide: true"), "3", `catalog.tools[0]: the pattern has 18 stars`},
 		"a group":                     {entry("tool: x, groups: [support]"), "3", `catalog.tools[0]: groups: the platform's file puts`},
 		"a name for a pattern":        {entry("tool: '*', name: crm_all"), "3", "may match several tools"},
@@ -243,8 +243,8 @@ func TestMaliciousTeamFiles(t *testing.T) {
 func TestGrantsAreChecked(t *testing.T) {
 	const backends = "backends: [{name: a, target: 'h:1', prefix: a_}, {name: b, target: 'h:2'}]\ninclude:\n"
 	for grants, want := range map[string]string{
-		"- {file: x.yaml, owns: {backends: [c]}, may: [catalog]}\n":                                                                                  `:3: include[0]: owns: backends: "c" is no backend`,
-		"- {file: x.yaml, owns: {backends: ['*']}, may: [catalog]}\n":                                                                                `:3: include[0]: owns: backends: "*" is no name`,
+		"- {file: x.yaml, owns: {backends: [c]}, may: [catalog]}\n":                                                                                  `:3: include[0]: owns: backends: "c" is not a backend`,
+		"- {file: x.yaml, owns: {backends: ['*']}, may: [catalog]}\n":                                                                                `:3: include[0]: owns: backends: "*" is not a name`,
 		"- {file: x.yaml, owns: {backends: [a, a]}, may: [catalog]}\n":                                                                               `"a" is there twice`,
 		"- {file: x.yaml, owns: {backends: []}, may: [catalog]}\n":                                                                                   "backends: it is missing",
 		"- {file: x.yaml, may: [catalog]}\n":                                                                                                         "backends: it is missing",
@@ -255,11 +255,11 @@ func TestGrantsAreChecked(t *testing.T) {
 		"- {file: x.yaml, owns: {backends: [a], sets: ['a*b']}, may: [sets]}\n":                                                                      `owns: sets: "a*b": write the name`,
 		"- {file: x.yaml, owns: {backends: [a], sets: [a*]}, may: [sets]}\n- {file: y.yaml, owns: {backends: [b], sets: [ab]}, may: [sets]}\n":       `owns: sets: "ab" and "a*" of include[0] overlap`,
 		"- {file: x.yaml, owns: {backends: [a], sets: [a*]}, may: [sets]}\nsets: {ab: {include: {tools: [x]}}}\n":                                    `owns: sets: "a*" matches the set "ab"`,
-		"- {owns: {backends: [a]}, may: [catalog]}\n":                                                                                                "it is no file",
-		"- {file: teams/, owns: {backends: [a]}, may: [catalog]}\n":                                                                                  "it is no file",
+		"- {owns: {backends: [a]}, may: [catalog]}\n":                                                                                                "it is not a file",
+		"- {file: teams/, owns: {backends: [a]}, may: [catalog]}\n":                                                                                  "it is not a file",
 		"- {file: 'teams/*/../../secret', owns: {backends: [a]}, may: [catalog]}\n":                                                                  "leaves a directory that a pattern has matched",
 		"- {file: 'teams/**/x.yaml', owns: {backends: [a]}, may: [catalog]}\n":                                                                       "** is not read",
-		"- {file: 'teams/[.yaml', owns: {backends: [a]}, may: [catalog]}\n":                                                                          "it is no pattern",
+		"- {file: 'teams/[.yaml', owns: {backends: [a]}, may: [catalog]}\n":                                                                          "it is not a pattern",
 		"- {file: x.yaml, owns: {backends: [a], prefixes: ['']}, may: [catalog]}\n":                                                                  `prefixes: ""`,
 		"- {file: x.yaml, owns: {backends: [b], prefixes: [a_]}, may: [catalog]}\n":                                                                  `prefixes: "a_" overlaps with the prefix "a_" of the backend "a"`,
 		"- {file: x.yaml, owns: {backends: [a]}, may: [catalog]}\n- {file: y.yaml, owns: {backends: [a]}, may: [catalog]}\n":                         `:4: include[1]: owns: backends: "a" belongs to include[0], too`,
@@ -307,7 +307,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	d.remove("teams/pay.yaml")
 	d.write("teams/pay.yaml/x", "x")
 	cfg = d.load()
-	if wantStates(t, "a directory", &cfg, OwnerHidden, OwnerHidden); !strings.Contains(fmt.Sprint(cfg.Owners()[1].Err), "it is no file") {
+	if wantStates(t, "a directory", &cfg, OwnerHidden, OwnerHidden); !strings.Contains(fmt.Sprint(cfg.Owners()[1].Err), "it is not a regular file") {
 		t.Errorf("a directory: %v", cfg.Owners()[1].Err)
 	}
 	if err := cfg.Unusable(); err == nil || !strings.Contains(err.Error(), `The files of "money" cannot be used: its backends are hidden`) {

@@ -188,7 +188,7 @@ func readIncludedFile(base, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a regular file")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIncludedFile+1))
 	if len(text) > maxIncludedFile {

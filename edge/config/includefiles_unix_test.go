@@ -16,7 +16,7 @@ func TestNamedPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := d.load()
-	if wantStates(t, "a pipe", &cfg, OwnerHidden, OwnerInForce); !strings.Contains(fmt.Sprint(cfg.Owners()[0].Err), "it is no file") {
+	if wantStates(t, "a pipe", &cfg, OwnerHidden, OwnerInForce); !strings.Contains(fmt.Sprint(cfg.Owners()[0].Err), "it is not a regular file") {
 		t.Errorf("%v", cfg.Owners()[0].Err)
 	}
 }

@@ -103,7 +103,7 @@ func hintFor(written string, in section) string {
 		return advice
 	}
 	if meant := in.bySynonym(key); meant != "" {
-		return fmt.Sprintf("%s is no key of %s: %s may be meant", written, in.path, meant)
+		return fmt.Sprintf("%s is not a key of %s: %s may be meant", written, in.path, meant)
 	}
 	if meant := Nearest(key, in.keys()); meant != "" {
 		return fmt.Sprintf("%s, %s, may be meant", meant, place{meant, in.path})

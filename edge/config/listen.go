@@ -72,7 +72,7 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 			network = netip.PrefixFrom(address, address.BitLen())
 		}
 		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
-			return nil, fmt.Errorf("listen.trusted-proxies[%d]: %q is no address and no network: write one such as 10.1.2.3, 10.0.0.0/8 or fd00::/8", i, text)
+			return nil, fmt.Errorf("listen.trusted-proxies[%d]: %q is neither an address nor a network: write one such as 10.1.2.3, 10.0.0.0/8 or fd00::/8", i, text)
 		}
 		out = append(out, network)
 	}

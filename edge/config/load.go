@@ -110,10 +110,10 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 		return flagError(command, fs, err, true)
 	}
 	if file := fs.Arg(0); strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
-		return fmt.Errorf("%q is no flag: did you mean --config %s?", file, file)
+		return fmt.Errorf("%q is not a flag: did you mean --config %s?", file, file)
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
+		return fmt.Errorf("%q is not a flag: see mcpedge help", fs.Arg(0))
 	}
 	fs.Visit(func(f *flag.Flag) { c.origins.set(keyOfFlag(f.Name), "--"+f.Name) })
 	c.origins.setBackends(c)
@@ -241,7 +241,7 @@ func explainFlagError(f *flag.Flag, text string, err error) error {
 	case bool:
 		return fmt.Errorf("%.40q is neither true nor false", text)
 	case int:
-		return fmt.Errorf("%.40q is no whole number", text)
+		return fmt.Errorf("%.40q is not a whole number", text)
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func (b *Backend) validateMetadata(wrong wrongs) {
 func (b *Backend) notMetadata(key string) string {
 	switch {
 	case !metadataKey.MatchString(key):
-		return "is no key of metadata: use 1 to 128 of a-z 0-9 _ . -"
+		return "is not a key of metadata: use 1 to 128 of a-z 0-9 _ . -"
 	case strings.HasSuffix(key, "-bin"):
 		return "is for bytes, which are not sent: use another"
 	case strings.HasPrefix(key, "grpc-") || strings.HasPrefix(key, "mcp-") || slices.Contains(ownMetadata, key):

@@ -19,7 +19,7 @@ func (n *Names) UnmarshalYAML(unmarshal func(any) error) error {
 	for _, e := range entries {
 		text, ok := plain(e)
 		if !ok {
-			return fmt.Errorf("entry %d is no text: write it in quotation marks", len(list)+1)
+			return fmt.Errorf("entry %d is not a string: write it in quotation marks", len(list)+1)
 		}
 		list = append(list, text)
 	}

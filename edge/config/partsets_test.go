@@ -78,9 +78,9 @@ func TestSetsBeyondTheGrant(t *testing.T) {
 	set := func(text string) string { return "sets:\n  crm:\n    " + text + "\n" }
 	for name, c := range map[string]struct{ file, line, want string }{
 		"another name":        {"sets:\n  pay: {include: {tools: [x]}}\n", "2", `sets.pay: the grant "team" has the names "crm", "crm-*"`},
-		"a name that is none": {"sets:\n  crm-A: {include: {tools: [x]}}\n", "", `"crm-A" is no name of a set`},
+		"a name that is none": {"sets:\n  crm-A: {include: {tools: [x]}}\n", "", `"crm-A" is not a name of a set`},
 		"another backend":     {set("include: {backends: [pay]}"), "3", `sets.crm.include.backends: "pay" is not the owner's`},
-		"no backend":          {set("include: {backends: [other]}"), "3", `sets.crm.include.backends: "other" is no backend`},
+		"no backend":          {set("include: {backends: [other]}"), "3", `sets.crm.include.backends: "other" is not a backend`},
 		"the root's audience": {set("accept-root: true"), "3", "sets.crm.accept-root: it is the platform's"},
 		"search":              {set("search: on"), "3", "sets.crm.search: it is the platform's"},
 		"tools":               {set("as-tools: [resources]"), "3", "sets.crm.as-tools: it is the platform's"},

@@ -80,7 +80,7 @@ func TestPolicyIsValidated(t *testing.T) {
 		"policy: {rules: [{name: r, when: 'true', then: allow}]}":                        "policy: default: it is missing",
 		"policy: {default: deny, rules: [{name: r, when: 'tool.nam == 1', then: hide}]}": "policy: rules[0] r: when: it is no expression",
 		"policy: {default: deny, rules: [{name: r, when: 'true', then: permit}]}":        `then: "permit": use allow, hide or deny`,
-		"policy: {scopes: [{need: [a b]}]}":                                              `policy: scopes[0]: need: "a b" is no scope`,
+		"policy: {scopes: [{need: [a b]}]}":                                              `policy: scopes[0]: need: "a b" is not a scope`,
 		"policy: {lists: some}":                                                          `policy: lists: "some"`,
 		"policy: {external: {timeout: 1s}}":                                              "policy.external: target is missing",
 		"policy: {external: {target: 'https://pdp:9191'}}":                               "policy.external: target \"https://pdp:9191\" is a URL, where gRPC takes an address: write pdp:9191, and tls: {} for it",

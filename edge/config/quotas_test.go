@@ -33,14 +33,14 @@ func TestQuotaRules(t *testing.T) {
 func TestQuotasAreValidated(t *testing.T) {
 	good := Quota{Per: "principal", Rate: "600/1m"}
 	for want, quotas := range map[string][]Quota{
-		`quotas[0] principal: rate: "often" is no rate: write a whole number of calls`: {{Per: "principal", Rate: "often"}},
-		`quotas[1] x: per: "": use principal`:                                          {good, {Name: "x", Rate: "1/s"}},
-		`quotas[0] calls: per: "": use principal`:                                      {{Rate: "1/s"}},
-		`name: "a\nb": give the rule a name`:                                           {{Name: "a\nb", Per: "tool", Rate: "1/s"}},
-		`quotas[0] principal: tools: "" names no tool`:                                 {{Per: "principal", Tools: []string{""}, Rate: "1/s"}},
-		`quotas[0] principal: burst: -1: give 1 to`:                                    {{Per: "principal", Rate: "1/s", Burst: -1}},
-		`quotas[1] principal: name: "principal" is used twice: give each`:              {good, good},
-		`quotas[0] principal: burst: 400: give 1 to 366, the most calls at once`:       {{Per: "principal", Rate: "1/24h", Burst: 400}},
+		`quotas[0] principal: rate: "often" is not a rate: write a whole number of calls`: {{Per: "principal", Rate: "often"}},
+		`quotas[1] x: per: "": use principal`:                                             {good, {Name: "x", Rate: "1/s"}},
+		`quotas[0] calls: per: "": use principal`:                                         {{Rate: "1/s"}},
+		`name: "a\nb": give the rule a name`:                                              {{Name: "a\nb", Per: "tool", Rate: "1/s"}},
+		`quotas[0] principal: tools: "" names no tool`:                                    {{Per: "principal", Tools: []string{""}, Rate: "1/s"}},
+		`quotas[0] principal: burst: -1: give 1 to`:                                       {{Per: "principal", Rate: "1/s", Burst: -1}},
+		`quotas[1] principal: name: "principal" is used twice: give each`:                 {good, good},
+		`quotas[0] principal: burst: 400: give 1 to 366, the most calls at once`:          {{Per: "principal", Rate: "1/24h", Burst: 400}},
 	} {
 		c := Default()
 		c.Quotas = quotas

@@ -62,7 +62,7 @@ func (c *Config) Keys() ([][]byte, error) {
 	for i, text := range c.Redis.SealKeys {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) != 32 {
-			return nil, fmt.Errorf("redis.seal-keys[%d] is no base64 of 32 bytes: make one with: openssl rand -base64 32", i)
+			return nil, fmt.Errorf("redis.seal-keys[%d] is not 32 bytes in base64: make one with: openssl rand -base64 32", i)
 		}
 		keys = append(keys, key)
 	}
@@ -101,7 +101,7 @@ func (c *Config) RedisURL() (kind, plain string, err error) {
 	case perr != nil || u.Host == "":
 		return "", "", fmt.Errorf("redis.url: the URL names no server: write %s://HOST:PORT, with USER:PASSWORD@ before HOST if it takes them", scheme)
 	case !databasePath.MatchString(u.Path):
-		return "", "", fmt.Errorf("redis.url: the URL has a path that is no number of a database: write %s://HOST:PORT/NUMBER, or no path", scheme)
+		return "", "", fmt.Errorf("redis.url: the URL has a path that is not a database number: write %s://HOST:PORT/NUMBER, or no path", scheme)
 	case hasLargePort(u, "addr"):
 		return "", "", fmt.Errorf("redis.url: the URL has a port that is too large: ports are at most %d", maxPort)
 	case kind == RedisSentinel && u.Query().Get("master_name") == "":

@@ -26,8 +26,8 @@ func TestRedisURLIsEncoded(t *testing.T) {
 	for url, want := range map[string]string{
 		"redis://:pw@h:port":            "redis.url: the URL names no server: write redis://HOST:PORT, with USER:PASSWORD@ before HOST if it takes them",
 		"redis://:pw@":                  "redis.url: the URL names no server: write redis://HOST:PORT, with USER:PASSWORD@ before HOST if it takes them",
-		"redis://h:1/secretrest":        "redis.url: the URL has a path that is no number of a database: write redis://HOST:PORT/NUMBER, or no path",
-		"redis://h:1/1/2":               "redis.url: the URL has a path that is no number of a database: write redis://HOST:PORT/NUMBER, or no path",
+		"redis://h:1/secretrest":        "redis.url: the URL has a path that is not a database number: write redis://HOST:PORT/NUMBER, or no path",
+		"redis://h:1/1/2":               "redis.url: the URL has a path that is not a database number: write redis://HOST:PORT/NUMBER, or no path",
 		":secret@host:6379":             "redis.url: the URL has no scheme: begin with redis://, rediss://, redis+cluster:// or redis+sentinel://",
 		":secret@host://6379":           "redis.url: the URL has no scheme: begin with redis://, rediss://, redis+cluster:// or redis+sentinel://",
 		"redis+ring://:secret@h":        `redis.url: the URL begins with "redis+ring": begin with redis://, rediss://, redis+cluster:// or redis+sentinel://`,

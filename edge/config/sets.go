@@ -196,10 +196,10 @@ func (c *Config) validateSets() (errs []error) {
 		wrong(`root: "": it says nothing: write off to serve nothing at /mcp, all, or the name of a set`)
 	}
 	if set, _ := c.RootSet(); set != "" && !slices.Contains(names, set) {
-		wrong("root: %q is no set: use all, off, or the name of one under sets", set)
+		wrong("root: %q is not a set: use all, off, or the name of one under sets", set)
 	}
 	if c.Set != "" && !slices.Contains(names, c.Set) && !slices.ContainsFunc(c.Include, func(g Include) bool { return g.grantsSet(c.Set) }) {
-		wrong("set: %q is no set: use the name of one under sets", c.Set)
+		wrong("set: %q is not a set: use the name of one under sets", c.Set)
 	}
 	return errs
 }
@@ -209,7 +209,7 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	switch {
 	case !setName.MatchString(name):
-		wrong("sets: %.80q is no name of a set: use 1 to 63 lower-case letters, digits and -", name)
+		wrong("sets: %.80q is not a name of a set: use 1 to 63 lower-case letters, digits and -", name)
 	case name == RootAll || name == RootOff:
 		wrong("sets.%s: it is a value of root: give the set another name", name)
 	}
@@ -239,7 +239,7 @@ func (c *Config) invalidSet(name string, s *Set) (errs []error) {
 				case text == "":
 					wrong("%s: an entry is empty: write a name, with * or ** for any text", at)
 				case part == "backends" && p.Literal() && !c.hasBackendNamed(text):
-					wrong("%s: %q is no backend: use the name of one under backends", at, text)
+					wrong("%s: %q is not a backend: use the name of one under backends", at, text)
 				}
 			}
 		}

@@ -108,11 +108,11 @@ func TestFormsOfSetsAreRead(t *testing.T) {
 
 func TestInvalidSets(t *testing.T) {
 	for text, want := range map[string]string{
-		"sets: {Support: {include: {tools: [a]}}}":                               `sets: "Support" is no name of a set`,
-		"sets: {" + strings.Repeat("a", 64) + ": {include: {tools: [a]}}}":       "is no name of a set",
+		"sets: {Support: {include: {tools: [a]}}}":                               `sets: "Support" is not a name of a set`,
+		"sets: {" + strings.Repeat("a", 64) + ": {include: {tools: [a]}}}":       "is not a name of a set",
 		"sets: {all: {include: {tools: [a]}}}":                                   "sets.all: it is a value of root",
 		"sets: {a: {title: A}}":                                                  "sets.a: include: it is missing",
-		"sets:\n  a:\n    include: {backends: [nix]}\n":                          `5: sets.a.include.backends: "nix" is no backend`,
+		"sets:\n  a:\n    include: {backends: [nix]}\n":                          `5: sets.a.include.backends: "nix" is not a backend`,
 		"sets:\n  a:\n    include: {tools: [a]}\n    when: ''\n":                 "6: sets.a.when: ",
 		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":          "6: sets.a.when: it is no expression",
 		"sets: {a: {include: {groups: [g]}}}":                                    `no entry of the catalog has the group "g"`,
@@ -128,13 +128,13 @@ func TestInvalidSets(t *testing.T) {
 		"sets: {a: {include: {tools: [a]}, as-tools: ['']}}":                     `sets.a.as-tools: "" cannot be tools`,
 		"sets:\n  a:\n    include: {tools: [a]}\n    schemas: short\n":           `6: sets.a.schemas: "short": use auto, portable or full`,
 		"sets: {a: {as-tools: [resources]}}":                                     "sets.a: include: it is missing",
-		"root: nix":                                                              `root: "nix" is no set`,
+		"root: nix":                                                              `root: "nix" is not a set`,
 	} {
 		if _, err := loadText(t, oneBackend+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := Load(stdio, []string{"--set", "nix"}, func(string) (string, bool) { return "", false }, nil); err == nil || !strings.Contains(err.Error(), `--set: "nix" is no set`) && !strings.Contains(err.Error(), `"nix" is no set`) {
+	if _, err := Load(stdio, []string{"--set", "nix"}, func(string) (string, bool) { return "", false }, nil); err == nil || !strings.Contains(err.Error(), `--set: "nix" is not a set`) && !strings.Contains(err.Error(), `"nix" is not a set`) {
 		t.Errorf("--set: %v", err)
 	}
 }

@@ -116,7 +116,7 @@ func (s *source) walk(n ast.Node, t reflect.Type, path string) {
 // has no position.
 func (s *source) noDuration(n ast.Node, t reflect.Type, path string) {
 	if t == reflect.TypeFor[time.Duration]() {
-		s.fault(n, path, "it is no duration: write a number with its unit, such as 30s")
+		s.fault(n, path, "it is not a duration: write a number with its unit, such as 30s")
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *source) scalar(n ast.ScalarNode, t reflect.Type, path string) {
 		value = int64(b)
 	case t.Kind() == reflect.Int:
 		if value, err = strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64); err != nil {
-			err = fmt.Errorf("%.40q is no whole number", text)
+			err = fmt.Errorf("%.40q is not a whole number", text)
 		}
 	default:
 		return

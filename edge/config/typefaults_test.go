@@ -27,7 +27,7 @@ func TestTypesAreToldInYAML(t *testing.T) {
 		"catalog: {tools: [{max-result: 2000}]}":       "c.yaml:1: catalog.tools[0].max-result: it is a whole number where a section with keys of its own is wanted: write max-result: {tokens: 2000}",
 		"\nsets: {apis: {inlcude: {backends: [big]}}}": `c.yaml:2: unknown field "inlcude": include, under sets.apis, may be meant`,
 		"backends:\n\t- name: a":                       "c.yaml:2: the line begins with a tab: indent it with spaces",
-		"backends: []\npolicy\n":                       "c.yaml:2: the line is no key with a value: write a colon after the key",
+		"backends: []\npolicy\n":                       "c.yaml:2: the line has no value for a key: write a colon after the key",
 	} {
 		path := filepath.Join(t.TempDir(), "c.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

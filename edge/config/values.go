@@ -19,13 +19,13 @@ func ParseBytes(s string) (Bytes, error) {
 	if at := strings.IndexFunc(number, unicode.IsLetter); at >= 0 {
 		var known bool
 		if factor, known = units[number[at:]]; !known {
-			return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
+			return 0, fmt.Errorf("%q is not a size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
 		}
 		number = strings.TrimSpace(number[:at])
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/factor {
-		return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
+		return 0, fmt.Errorf("%q is not a size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
 	}
 	return Bytes(n * factor), nil
 }
@@ -79,7 +79,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	if _, e := strconv.ParseFloat(s, 64); e == nil {
 		return 0, fmt.Errorf("a duration needs its unit: %ss, %sms or %sm rather than %s", s, s, s, s)
 	}
-	return 0, fmt.Errorf("%q is no duration: write a number with its unit, such as 500ms, 30s, 5m, 1h or 7d", s)
+	return 0, fmt.Errorf("%q is not a duration: write a number with its unit, such as 500ms, 30s, 5m, 1h or 7d", s)
 }
 
 // duration is a flag of a duration.

@@ -78,7 +78,7 @@ func (r *round) answerTo(key string) *mcp.InputResponse {
 func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
 	content, ok := translate.Answered(q.Method, answer.Result)
 	if !ok {
-		return fmt.Errorf("it is no result of %s", q.Method)
+		return fmt.Errorf("it is not a result of %s", q.Method)
 	}
 	raw, isForm := jsonrpc.Member(q.Params, "requestedSchema")
 	if content == "" || !isForm || len(raw) > maxFormSchema {

@@ -76,7 +76,7 @@ func TestMisfitOf(t *testing.T) {
 func TestWithReason(t *testing.T) {
 	reason := misfitOf(&mcp.InputRequest{Method: mcp.MethodElicit}, &mcp.InputResponse{Result: json.RawMessage(`7`)})
 	for params, want := range map[string]string{
-		`{"mode":"form","message":"Who?","requestedSchema":{"type":"object"}}`: `{"mode":"form","message":"Who?\n\nThe last answer did not fit: it is no result of elicitation/create.","requestedSchema":{"type":"object"}}`,
+		`{"mode":"form","message":"Who?","requestedSchema":{"type":"object"}}`: `{"mode":"form","message":"Who?\n\nThe last answer did not fit: it is not a result of elicitation/create.","requestedSchema":{"type":"object"}}`,
 		`{"maxTokens":1}`: `{"maxTokens":1}`,
 		`{}`:              `{}`,
 	} {

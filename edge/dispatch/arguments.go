@@ -95,7 +95,7 @@ func (r *round) survey(what string, raw json.RawMessage) error {
 	found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues)
 	switch {
 	case !ok:
-		return mcp.Errorf(mcp.KindInvalidParams, "%s is no valid JSON", what)
+		return mcp.Errorf(mcp.KindInvalidParams, "%s is not valid JSON", what)
 	case found.TooMany:
 		r.d.opts.Telemetry.Hit(telemetry.BoundArguments)
 		return mcp.Errorf(mcp.KindInvalidParams, "%s has more than %d values, objects and arrays among them: send fewer", what, r.d.opts.ArgumentValues)

@@ -202,7 +202,7 @@ func (r *round) observeConfirmations(outcome string, names []string) {
 func refusalOf(answer *mcp.InputResponse) (why, outcome string) {
 	const (
 		declined = "the user declined to confirm it"
-		unknown  = "the client's answer is no confirmation"
+		unknown  = "the client's answer is not a confirmation"
 	)
 	if _, ok := translate.Answered(mcp.MethodElicit, answer.Result); !ok {
 		return unknown, telemetry.ConfirmationInvalid

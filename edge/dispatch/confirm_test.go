@@ -84,15 +84,15 @@ func TestRefusalOf(t *testing.T) {
 		`{"action":"accept","content":{"confirm":false,"Confirm":true}}`:    "declined",
 		`{"action":"accept","Content":{"confirm":true}}`:                    "incomplete",
 		`{"action":"accept","content":{"Confirm":true}}`:                    "incomplete",
-		`{"action":"accept","content":{"confirm":"true"}}`:                  "is no confirmation",
-		`{"action":"accept","content":{"confirm":1}}`:                       "is no confirmation",
-		`{"action":"accept","content":[{"confirm":true}]}`:                  "is no confirmation",
+		`{"action":"accept","content":{"confirm":"true"}}`:                  "is not a confirmation",
+		`{"action":"accept","content":{"confirm":1}}`:                       "is not a confirmation",
+		`{"action":"accept","content":[{"confirm":true}]}`:                  "is not a confirmation",
 		`{"action":"accept"}`:                  "incomplete",
 		`{"action":"decline"}`:                 "declined",
 		`{"action":"cancel"}`:                  "dismissed",
-		`{"Action":"accept"}`:                  "is no confirmation",
-		`{"role":"user"}`:                      "is no confirmation",
-		`{"action":7,"content":{"confirm":1}}`: "is no confirmation",
+		`{"Action":"accept"}`:                  "is not a confirmation",
+		`{"role":"user"}`:                      "is not a confirmation",
+		`{"action":7,"content":{"confirm":1}}`: "is not a confirmation",
 	} {
 		if got, _ := refusalOf(&mcp.InputResponse{Result: json.RawMessage(result)}); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", result, got, want)

@@ -322,12 +322,12 @@ func TestPinnedPromptArguments(t *testing.T) {
 	call := request(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"find"},"argument":{"name":"query","value":""}}`)
 	call.Principal = callerOf(`7`)
 	if reply, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != mcp.KindForbidden {
-		t.Errorf("a completion for a caller whose claim is no text: %s, %v", reply.Result, err)
+		t.Errorf("a completion for a caller whose claim is not a text: %s, %v", reply.Result, err)
 	}
 	got := request(t, mcp.MethodPromptsGet, `{"name":"find"}`)
 	got.Principal = callerOf(`7`)
 	if _, err := d.Call(t.Context(), rules(t, modern), got, nil); kindOf(t, err) != mcp.KindForbidden || strings.Contains(err.Error(), "params") {
-		t.Errorf("a prompt for a caller whose claim is no text: %v", err)
+		t.Errorf("a prompt for a caller whose claim is not a text: %v", err)
 	}
 	if reply, err := complete("query", `{}`); err != nil || !strings.Contains(string(reply.Result), `"v"`) {
 		t.Errorf("the completion of query is %s, %v", reply.Result, err)

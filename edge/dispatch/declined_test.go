@@ -18,8 +18,8 @@ var unaccepted = map[string]string{
 	`{"action":"cancel"}`:                             "the user dismissed",
 	`{"action":"accept","content":{"confirm":false}}`: "the user declined",
 	`{"action":"accept","content":{}}`:                "incomplete",
-	`{"action":"other"}`:                              "is no confirmation",
-	`{"error":{"code":-32603,"message":"no screen"}}`: "is no confirmation",
+	`{"action":"other"}`:                              "is not a confirmation",
+	`{"error":{"code":-32603,"message":"no screen"}}`: "is not a confirmation",
 }
 
 func answerWith(result string) mcp.InputResponse {

@@ -111,15 +111,15 @@ func TestDisabled(t *testing.T) {
 		// listless are names that the root does not list, listed some that it does.
 		listless, listed string
 	}{
-		"a tool":               {[]string{"tool:one/shown"}, 2, 2, `"p_shown"`, `"p_other" "p_greet" "x://a/1"`},
-		"a backend":            {[]string{"backend:one"}, everything, everything, `"p_shown" "p_greet" "x://a/1" "x://a/{id}" "skill://one/SKILL.md"`, ""},
-		"a set":                {[]string{"set:s"}, 0, everything, "", `"p_shown" "p_other" "p_greet" "x://a/1"`},
-		"a tool and a set":     {[]string{"tool:one/other", "set:s"}, 1, everything, `"p_other"`, `"p_shown"`},
-		"of another backend":   {[]string{"tool:two/shown", "backend:two", "set:two"}, 0, 0, "", `"p_shown"`},
-		"a prompt is no tool":  {[]string{"tool:one/greet"}, 0, 0, "", `"p_greet"`},
-		"a name with a prefix": {[]string{"tool:one/p_shown"}, 0, 0, "", `"p_shown"`},
-		"what is not there":    {[]string{"tool:one/nothing"}, 0, 0, "", `"p_shown"`},
-		"another kind of name": {[]string{"set:one", "backend:s"}, 0, 0, "", `"p_shown"`},
+		"a tool":                 {[]string{"tool:one/shown"}, 2, 2, `"p_shown"`, `"p_other" "p_greet" "x://a/1"`},
+		"a backend":              {[]string{"backend:one"}, everything, everything, `"p_shown" "p_greet" "x://a/1" "x://a/{id}" "skill://one/SKILL.md"`, ""},
+		"a set":                  {[]string{"set:s"}, 0, everything, "", `"p_shown" "p_other" "p_greet" "x://a/1"`},
+		"a tool and a set":       {[]string{"tool:one/other", "set:s"}, 1, everything, `"p_other"`, `"p_shown"`},
+		"of another backend":     {[]string{"tool:two/shown", "backend:two", "set:two"}, 0, 0, "", `"p_shown"`},
+		"a prompt is not a tool": {[]string{"tool:one/greet"}, 0, 0, "", `"p_greet"`},
+		"a name with a prefix":   {[]string{"tool:one/p_shown"}, 0, 0, "", `"p_shown"`},
+		"what is not there":      {[]string{"tool:one/nothing"}, 0, 0, "", `"p_shown"`},
+		"another kind of name":   {[]string{"set:one", "backend:s"}, 0, 0, "", `"p_shown"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d.Catalog().Disable(off(c.off...))

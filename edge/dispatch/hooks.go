@@ -193,10 +193,10 @@ func (r *round) replaceBy(with *hookv1.RequestReplacement) (*mcp.Call, error) {
 	case r.named.Completion != nil || t == nil && p == nil:
 		return nil, fmt.Errorf("it replaces arguments of %s, which has none to replace", r.call.Method)
 	case jsonrpc.TypeOf(args) != jsonrpc.Object:
-		return nil, errors.New("its arguments_json is no JSON object")
+		return nil, errors.New("its arguments_json is not a JSON object")
 	}
 	if found, ok := jsonrpc.SurveyOf(args, r.d.opts.ArgumentValues); !ok || found.TooMany || found.Repeated {
-		return nil, errors.New("its arguments_json is no valid JSON, has a name twice, or has too many values")
+		return nil, errors.New("its arguments_json is not valid JSON, has a name twice, or has too many values")
 	}
 	was, err := r.arguments()
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *round) argumentChanges() []overlay.Argument {
 func onlyTexts(args json.RawMessage) error {
 	return jsonrpc.Members(args, func(name string, value json.RawMessage) error {
 		if jsonrpc.TypeOf(value) != jsonrpc.String {
-			return fmt.Errorf("its argument %.80q of a prompt is no string", name)
+			return fmt.Errorf("its argument %.80q of a prompt is not a string", name)
 		}
 		return nil
 	})
@@ -282,7 +282,7 @@ func (r *round) answersOf(with *hookv1.RequestReplacement) ([]mcp.InputResponse,
 			return nil, errors.New("the keys of its answers, or their order, differ from those that it received")
 		}
 		if found, ok := jsonrpc.SurveyOf(raw, r.d.opts.ArgumentValues); !ok || found.TooMany || found.Repeated || jsonrpc.TypeOf(raw) != jsonrpc.Object {
-			return nil, errors.New("its result_json of an answer is no JSON object, has a name twice, or has too many values")
+			return nil, errors.New("its result_json of an answer is not a JSON object, has a name twice, or has too many values")
 		}
 		out[i].Result = jsonrpc.Compact(nil, raw)
 	}

@@ -242,7 +242,7 @@ func (o failure) replaced(_ *round, with *hookv1.Outcome) (checked, error) {
 	case now.GetMessage() == "":
 		return nil, errors.New("its error has no message")
 	case now.GetDataJson() != "" && !jsonrpc.Valid([]byte(now.GetDataJson())):
-		return nil, errors.New("its data_json is no valid JSON")
+		return nil, errors.New("its data_json is not valid JSON")
 	}
 	changed := *o.Error
 	changed.Message, changed.Data = mcp.ClipText(now.GetMessage()), nil

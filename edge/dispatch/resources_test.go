@@ -88,6 +88,6 @@ func TestReadOutcomes(t *testing.T) {
 		}
 	}
 	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodResourcesRead, `{"uri":7}`), nil); kindOf(t, err) != mcp.KindInvalidParams {
-		t.Errorf("a number is no URI: %v", err)
+		t.Errorf("a number is not a URI: %v", err)
 	}
 }

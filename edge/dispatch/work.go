@@ -166,7 +166,7 @@ func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
 	}
 	switch {
 	case level == mcp.LogNone:
-		return r.contractError("log.level is %d, which is no level", l.GetLevel())
+		return r.contractError("log.level is %d, which is not a level", l.GetLevel())
 	case r.call.LogLevel == mcp.LogNone || level < r.call.LogLevel:
 		return nil
 	}

@@ -60,7 +60,7 @@ func ownPods(all []*api.EndpointSlice, selects bool) (own []*api.EndpointSlice, 
 				pods = append(pods, e)
 				continue
 			}
-			why = fmt.Sprintf("the EndpointSlice %s leads to %.200q, which is no pod of the namespace: name what is elsewhere among the configured backends", s.Name, e.Addresses)
+			why = fmt.Sprintf("the EndpointSlice %s leads to %.200q, which is not a pod of the namespace: name what is elsewhere among the configured backends", s.Name, e.Addresses)
 		}
 		if len(pods) == len(s.Endpoints) {
 			own = append(own, s)

@@ -216,12 +216,12 @@ func TestEndpointsElsewhere(t *testing.T) {
 	}{
 		"pods":                   {slice(controller, own, own), true, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
 		"another namespace":      {slice(controller, own, other), true, []string{"10.0.0.1:50051"}, "10.0.0.2"},
-		"a node":                 {slice(controller, node), true, nil, "no pod of the namespace"},
+		"a node":                 {slice(controller, node), true, nil, "not a pod of the namespace"},
 		"nothing":                {slice(controller, nil, own), true, []string{"10.0.0.2:50051"}, "10.0.0.1"},
 		"written by another":     {slice("me", own), true, nil, "managed by"},
 		"written by no manager":  {slice("", own), true, nil, "managed by"},
 		"without a selector":     {slice("me", nil, own), false, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
-		"elsewhere, without one": {slice("", other, node, nil), false, []string{"10.0.0.3:50051"}, "no pod of the namespace"},
+		"elsewhere, without one": {slice("", other, node, nil), false, []string{"10.0.0.3:50051"}, "not a pod of the namespace"},
 	} {
 		own, why := ownPods([]*api.EndpointSlice{c.slice}, c.selects)
 		if got := addresses(own, "grpc"); !slices.Equal(got, c.want) || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {

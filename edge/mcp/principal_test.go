@@ -35,7 +35,7 @@ func TestIsName(t *testing.T) {
 		"عائشة", "דוד", "राम", "김민준", "李小龍", "やまだ", "🙂", "🇫🇷", "\u0600\u0661", "a-b_c.d/e:f",
 	} {
 		if !mcp.IsName(s) {
-			t.Errorf("%s (%s) is no name", s, strconv.QuoteToASCII(s))
+			t.Errorf("%s (%s) is not a name", s, strconv.QuoteToASCII(s))
 		}
 	}
 }

@@ -14,7 +14,7 @@ func NotScope(s string) string {
 	case s == "offline_access":
 		return "is between a client and its issuer: leave it out (MCP, \"Authorization\")"
 	case s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return "is no scope: use printable ASCII without spaces, quotation marks and backslashes"
+		return "is not a scope: use printable ASCII without spaces, quotation marks and backslashes"
 	}
 	return ""
 }

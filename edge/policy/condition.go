@@ -163,7 +163,7 @@ func checkText(env *cel.Env, text string) (*cel.Ast, error) {
 		for _, name := range unknown(env, text, names) {
 			about += fmt.Sprintf("there is no variable %s; ", name)
 		}
-		return nil, fmt.Errorf("it is no expression that can be used: %s%s; the variables are %s", about, oneLine(issues), strings.Join(names, ", "))
+		return nil, fmt.Errorf("it is not a valid expression: %s%s; the variables are %s", about, oneLine(issues), strings.Join(names, ", "))
 	}
 	return checked, checkLiterals(checked.NativeRep(), text)
 }

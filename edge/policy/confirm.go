@@ -240,7 +240,7 @@ func parseMessage(text string) (out []piece, _ error) {
 		name, after, ok := strings.Cut(rest, "}")
 		path := strings.Split(name, ".")
 		if !ok || len(path) < 2 || path[0] != varArguments || slices.Contains(path, "") || strings.Contains(name, "{") {
-			return nil, fmt.Errorf("%.80q is no argument: write {arguments.NAME}", "{"+name)
+			return nil, fmt.Errorf("%.80q is not an argument: write {arguments.NAME}", "{"+name)
 		}
 		out, text = append(out, piece{before, path[1:]}), after
 	}

@@ -107,7 +107,7 @@ func TestInvalidConfirmations(t *testing.T) {
 		"confirm: 33 entries":                make([]Confirm, 33),
 	} {
 		if list == nil {
-			want, list = "is no argument", with(func(c *Confirm) { c.Message = "{arguments.}" })
+			want, list = "is not an argument", with(func(c *Confirm) { c.Message = "{arguments.}" })
 		}
 		if _, err := Compile(Settings{Confirm: list}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

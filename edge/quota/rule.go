@@ -70,7 +70,7 @@ const maxPeriod = 366 * 24 * time.Hour
 // ParseRate parses a rate, calls in a period, such as 600/1m, 10/s or 1000/24h. A rate is at most
 // 1,000,000 calls a second.
 func ParseRate(text string) (calls int, period time.Duration, _ error) {
-	wrong := fmt.Errorf("%q is no rate: write a whole number of calls and a period in ms, s, m or h, such as 600/1m, 10/s or 1000/24h", text)
+	wrong := fmt.Errorf("%q is not a rate: write a whole number of calls and a period in ms, s, m or h, such as 600/1m, 10/s or 1000/24h", text)
 	number, unit, ok := strings.Cut(strings.TrimSpace(text), "/")
 	calls, err := strconv.Atoi(number)
 	if !ok || err != nil || calls < 1 || unit == "" {

@@ -182,14 +182,14 @@ func (r *rule) setPattern(text string) error {
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return fmt.Errorf("pattern: it is no expression of RE2: %w", err)
+		return fmt.Errorf("pattern: it is not a valid RE2 expression: %w", err)
 	}
 	if r.weight = regexcost.Instructions(tree, maxExpression); r.weight > maxExpression {
 		return fmt.Errorf("pattern: it needs more than %d instructions: repeat less in it", maxExpression)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return fmt.Errorf("pattern: it is no expression of RE2: %w", err)
+		return fmt.Errorf("pattern: it is not a valid RE2 expression: %w", err)
 	}
 	if re.MatchString("") {
 		return errors.New("pattern: it matches the empty text: write one that matches the secret alone")

@@ -147,7 +147,7 @@ func (t *anyTypes) ask(ctx context.Context, conn grpc.ClientConnInterface, name 
 	case err != nil:
 		return nil, true, err
 	case !ok:
-		return nil, true, fmt.Errorf("%s is no message", name)
+		return nil, true, fmt.Errorf("%s is not a message", name)
 	case lacks.of(md) != "":
 		return nil, true, fmt.Errorf("%s has a %s, which is not described", name, lacks.of(md))
 	}

@@ -106,7 +106,7 @@ func (c *call) arguments() (*dynamicpb.Message, error) {
 	if schema.Wrapped(md) {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(text, &members); err != nil {
-			return nil, fmt.Errorf("the arguments are no JSON object: %w", err)
+			return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 		}
 		value, there := members[schema.Wrapper]
 		if !there || len(members) != 1 {

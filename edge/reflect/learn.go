@@ -84,14 +84,14 @@ func (c *catalog) readSet(read func() ([]byte, error), pick *selection) error {
 	for rest := raw; len(rest) > 0; {
 		number, kind, size := protowire.ConsumeField(rest)
 		if size < 0 {
-			return fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", protowire.ParseError(size))
+			return fmt.Errorf("descriptor set: it is not a serialized google.protobuf.FileDescriptorSet: %w", protowire.ParseError(size))
 		}
 		if number == 1 && kind == protowire.BytesType {
 			_, _, start := protowire.ConsumeTag(rest)
 			file, _ := protowire.ConsumeBytes(rest[start:])
 			fd, err := c.add(file)
 			if err != nil {
-				return fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", err)
+				return fmt.Errorf("descriptor set: it is not a serialized google.protobuf.FileDescriptorSet: %w", err)
 			}
 			for _, s := range fd.GetService() {
 				services = append(services, join(fd.GetPackage(), s.GetName()))

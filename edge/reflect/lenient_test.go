@@ -114,7 +114,7 @@ func TestWhatIsNotDescribed(t *testing.T) {
 				t.Fatalf("%+v, %v", m, err)
 			}
 			notes := strings.Join(m.notes, "\n")
-			for _, want := range []string{"method p.S/Do0 takes a gone.Away, which is not described, and is no tool", "service p.Gone is not described"} {
+			for _, want := range []string{"method p.S/Do0 takes a gone.Away, which is not described, and is not a tool", "service p.Gone is not described"} {
 				if !strings.Contains(notes, want) {
 					t.Errorf("no note %q in %q", want, notes)
 				}

@@ -248,7 +248,7 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 	for _, want := range []string{
 		"    shop_get\n",
 		"  note    tool shop_get: field shop.v1.Item.id: the CEL rule id.even is not in the schema\n",
-		"  note    method shop.v1.ShopService/Load takes a stream of messages, and is no tool\n",
+		"  note    method shop.v1.ShopService/Load takes a stream of messages, and is not a tool\n",
 		"  nothing breaks the contract\n",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -157,15 +157,15 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 			continue
 		}
 		if desc.IsStreamingClient() {
-			c.note("method %s takes a stream of messages, and is no tool", m.full)
+			c.note("method %s takes a stream of messages, and is not a tool", m.full)
 			continue
 		}
 		if name := lacks.of(desc.Input()); name != "" {
-			c.note("method %s takes a %s, which is not described, and is no tool", m.full, name)
+			c.note("method %s takes a %s, which is not described, and is not a tool", m.full, name)
 			continue
 		}
 		if name := lacks.of(desc.Output()); name != "" {
-			c.note("method %s gives a %s, which is not described, and is no tool", m.full, name)
+			c.note("method %s gives a %s, which is not described, and is not a tool", m.full, name)
 			continue
 		}
 		out = append(out, m)

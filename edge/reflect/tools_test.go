@@ -37,8 +37,8 @@ func TestMethodsBecomeTools(t *testing.T) {
 			}
 			notes := e.adapter.Notes()
 			for _, want := range []string{
-				"method test.kinds.v1.KindService/Upload takes a stream of messages, and is no tool",
-				"method test.kinds.v1.KindService/Chat takes a stream of messages, and is no tool",
+				"method test.kinds.v1.KindService/Upload takes a stream of messages, and is not a tool",
+				"method test.kinds.v1.KindService/Chat takes a stream of messages, and is not a tool",
 			} {
 				if !slices.Contains(notes, want) {
 					t.Errorf("no note %q in %q", want, notes)

@@ -82,7 +82,7 @@ func read(text string, c *jsonschema.Compiler) (*Schema, error) {
 		return nil, err
 	}
 	if !jsonrpc.Valid([]byte(text)) {
-		return nil, errors.New("it is no valid JSON")
+		return nil, errors.New("it is not valid JSON")
 	}
 	doc, err := Decode([]byte(text))
 	if err != nil {

@@ -58,7 +58,7 @@ func (t *Telemetry) Observe(name string, fn func(Emit)) error {
 	}
 	i, ok := named(name)
 	if !ok || i.Kind == Histogram {
-		return fmt.Errorf("telemetry: %q is no counter or gauge of the catalogue: add it there", name)
+		return fmt.Errorf("telemetry: %q is not a counter or gauge in the catalogue: add it there", name)
 	}
 	callback := metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
 		fn(func(value float64, attrs ...attribute.KeyValue) { o.Observe(value, metric.WithAttributes(attrs...)) })

@@ -204,10 +204,10 @@ func TestFailureForScopes(t *testing.T) {
 		scopes []string
 		want   string
 	}{
-		{[]string{"a", ""}, `failure.scopes[1] "" is no scope`},
-		{[]string{"a b"}, `failure.scopes[0] "a b" is no scope`},
-		{[]string{"a\r\nX-Y: z"}, "is no scope"},
-		{[]string{`a"`}, "is no scope"},
+		{[]string{"a", ""}, `failure.scopes[1] "" is not a scope`},
+		{[]string{"a b"}, `failure.scopes[0] "a b" is not a scope`},
+		{[]string{"a\r\nX-Y: z"}, "is not a scope"},
+		{[]string{`a"`}, "is not a scope"},
 		{[]string{"offline_access"}, "is between a client and its issuer"},
 		{[]string{strings.Repeat("x", 257)}, "failure.scopes[0] has 257 bytes; at most 256 are allowed"},
 		{make([]string, 33), "failure.scopes has 33 scopes; at most 32"},

@@ -55,7 +55,7 @@ func New(target string, creds credentials.TransportCredentials, options ...grpc.
 		}),
 	}, options...)...)
 	if err != nil {
-		return nil, fmt.Errorf("target %q is no gRPC target: %w", target, err)
+		return nil, fmt.Errorf("target %q is not a gRPC target: %w", target, err)
 	}
 	return &Conn{conn: conn}, nil
 }

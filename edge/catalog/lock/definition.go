@@ -201,7 +201,7 @@ func canonical(text string) string {
 // decodeText decodes JSON. Numbers keep their digits.
 func decodeText(text string) (any, error) {
 	if !json.Valid([]byte(text)) {
-		return nil, errors.New("it is no JSON")
+		return nil, errors.New("it is not JSON")
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -17,7 +17,7 @@ import (
 func argumentSchema(text string, arguments []Argument) (string, error) {
 	root := object(text)
 	if root == nil {
-		return "", errors.New("its schema is no object")
+		return "", errors.New("its schema is not an object")
 	}
 	properties := object(string(root.get("properties")))
 	var errs ArgumentErrors
@@ -40,7 +40,7 @@ func argumentSchema(text string, arguments []Argument) (string, error) {
 	}
 	required := []string{}
 	if err := json.Unmarshal(root.get("required"), &required); err != nil && root.get("required") != nil {
-		return "", errors.New("the keyword required of its schema is no list of names")
+		return "", errors.New("the keyword required of its schema is not a list of names")
 	}
 	required = slices.DeleteFunc(required, func(name string) bool {
 		return slices.ContainsFunc(arguments, func(a Argument) bool { return a.Name == name && (a.pinned() || a.Default != nil) })
@@ -125,7 +125,7 @@ func refersTo(schema json.RawMessage, name string) (found bool) {
 func (a *Argument) describe(schema json.RawMessage) (json.RawMessage, error) {
 	o := object(string(schema))
 	if o == nil {
-		return nil, fmt.Errorf("the schema of its argument %q is no object", a.Name)
+		return nil, fmt.Errorf("the schema of its argument %q is not an object", a.Name)
 	}
 	if a.Default != nil {
 		o.set("default", a.Default)

@@ -18,7 +18,7 @@ func Sent(arguments []Argument, who *mcp.Principal, given json.RawMessage) (json
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(given, &members); err != nil || members == nil {
-		return nil, fmt.Errorf("%.60q is no JSON object", given)
+		return nil, fmt.Errorf("%.60q is not a JSON object", given)
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if pin := PinOf(arguments, name); pin != nil {

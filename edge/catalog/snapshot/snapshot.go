@@ -110,10 +110,10 @@ func Read(r io.Reader) (*Snapshot, error) {
 	d.DisallowUnknownFields()
 	s := &Snapshot{}
 	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("it is no snapshot of a catalog: %w", err)
+		return nil, fmt.Errorf("it is not a snapshot of a catalog: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("it is no snapshot of a catalog: something follows it")
+		return nil, errors.New("it is not a snapshot of a catalog: other data follows it")
 	}
 	return s, nil
 }

@@ -67,7 +67,7 @@ func Check(t Tool) (found []Finding) {
 		c := &check{profile: p}
 		c.name(t.Name)
 		if err != nil {
-			c.add("json-schema", "", "the schema is no JSON object: %v", err)
+			c.add("json-schema", "", "the schema is not a JSON object: %v", err)
 		} else {
 			c.document(doc, invalid)
 		}

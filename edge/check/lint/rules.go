@@ -61,7 +61,7 @@ func (c *check) name(name string) {
 // document checks the schema as a whole. invalid is why it is not a JSON Schema, or nil.
 func (c *check) document(doc map[string]any, invalid error) {
 	if invalid != nil && c.in(Anthropic, OpenAI, OpenAIStrict) {
-		c.add("json-schema", "", "it is no JSON Schema 2020-12: %.200s", strings.ReplaceAll(invalid.Error(), "\n", " "))
+		c.add("json-schema", "", "it is not a JSON Schema 2020-12: %.200s", strings.ReplaceAll(invalid.Error(), "\n", " "))
 	}
 	if doc["type"] != "object" {
 		c.add("root-object", "", "the root has the type %v; it must be object", show(doc["type"]))
@@ -161,12 +161,12 @@ func (c *check) types(s map[string]any, place string) {
 	case many:
 		for _, x := range list {
 			if name, _ := x.(string); !slices.Contains(jsonTypes, name) {
-				c.add("type", place+"/type", "%s is no type", show(x))
+				c.add("type", place+"/type", "%s is not a type", show(x))
 			}
 		}
 	case there:
 		if name, _ := kind.(string); !slices.Contains(jsonTypes, name) {
-			c.add("type", place+"/type", "%s is no type", show(kind))
+			c.add("type", place+"/type", "%s is not a type", show(kind))
 		}
 	case s["anyOf"] == nil && s["$ref"] == nil:
 		c.add("type", place, "there is no type")
@@ -184,7 +184,7 @@ func (c *check) gemini(s map[string]any, place string) {
 		}
 		for i, v := range list {
 			if text, ok := v.(string); !ok || text == "" {
-				c.add("enum", fmt.Sprintf("%s/enum/%d", place, i), "%s is no text, or empty", show(v))
+				c.add("enum", fmt.Sprintf("%s/enum/%d", place, i), "%s is not a string, or is empty", show(v))
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func Skill(s *pb.Skill, note func(string)) (string, error) {
 		return "", fmt.Errorf("uri is empty: it is required")
 	}
 	if err := uris.Check(s.Uri); err != nil {
-		return s.Uri, fmt.Errorf("uri is no URI: %w", err)
+		return s.Uri, fmt.Errorf("uri is not a URI: %w", err)
 	}
 	root, ok := strings.CutSuffix(s.Uri, skillFile)
 	if !ok {
@@ -68,7 +68,7 @@ func skillFiles(s *pb.Skill, root string, note func(string)) error {
 			return fmt.Errorf("files[%d].size is %d: it must not be negative", i, f.Size)
 		}
 		if err := uris.Check(f.Uri); err != nil {
-			return fmt.Errorf("files[%d].uri %.80q is no URI: %w", i, f.Uri, err)
+			return fmt.Errorf("files[%d].uri %.80q is not a URI: %w", i, f.Uri, err)
 		}
 		seen[f.Uri] = true
 		total += f.Size

@@ -52,7 +52,7 @@ func Resource(r *pb.Resource, note func(string)) (string, error) {
 		return r.Uri, fmt.Errorf("name is empty: it is required")
 	}
 	if err := uris.Check(r.Uri); err != nil {
-		return r.Uri, fmt.Errorf("uri is no URI: %w", err)
+		return r.Uri, fmt.Errorf("uri is not a URI: %w", err)
 	}
 	if r.Size != nil && *r.Size < 0 {
 		note(fmt.Sprintf("size is %d: it is left out, since it must not be negative", *r.Size))
@@ -69,7 +69,7 @@ func Template(t *pb.ResourceTemplate, note func(string)) (string, error) {
 		return "", fmt.Errorf("uri_template is empty: it is required")
 	}
 	if _, err := uris.Parse(t.UriTemplate); err != nil {
-		return t.UriTemplate, fmt.Errorf("uri_template is no RFC 6570 template that is served: %w", err)
+		return t.UriTemplate, fmt.Errorf("uri_template is not an RFC 6570 template of the served kinds: %w", err)
 	}
 	if t.Name == "" {
 		return t.UriTemplate, fmt.Errorf("name is empty: it is required")
@@ -164,7 +164,7 @@ func annotations(a *pb.Annotations, note func(string)) {
 func Object(field, text string) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
-		return nil, fmt.Errorf("%s is no JSON object: %w", field, err)
+		return nil, fmt.Errorf("%s is not a JSON object: %w", field, err)
 	}
 	if members == nil {
 		return nil, fmt.Errorf("%s is null: it must be a JSON object, or empty", field)

@@ -21,7 +21,7 @@ func TestTools(t *testing.T) {
 		"no name":           {&pb.Tool{}, false, "name is empty"},
 		"odd name":          {&pb.Tool{Name: "a b"}, true, "A-Za-z0-9"},
 		"long name":         {&pb.Tool{Name: strings.Repeat("a", 65)}, true, "1 to 64"},
-		"broken schema":     {&pb.Tool{Name: "a", InputSchemaJson: `{"type":`}, false, "input_schema_json is no JSON object"},
+		"broken schema":     {&pb.Tool{Name: "a", InputSchemaJson: `{"type":`}, false, "input_schema_json is not a JSON object"},
 		"trailing text":     {&pb.Tool{Name: "a", InputSchemaJson: `{"type":"object"} x`}, false, "input_schema_json"},
 		"schema array":      {&pb.Tool{Name: "a", InputSchemaJson: `[]`}, false, "input_schema_json"},
 		"schema null":       {&pb.Tool{Name: "a", InputSchemaJson: `null`}, false, "null"},

@@ -174,7 +174,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"diff"}, "write mcpedge catalog diff OLD NEW"},
 		{[]string{"diff", good, good, good}, "write mcpedge catalog diff OLD NEW"},
 		{[]string{"diff", good, good, "--config", away}, "write mcpedge catalog diff OLD NEW"},
-		{[]string{"diff", bad, good}, "bad.json: it is no snapshot of a catalog"},
+		{[]string{"diff", bad, good}, "bad.json: it is not a snapshot of a catalog"},
 		{[]string{"diff", filepath.Join(dir, "nix"), good}, "no such file"},
 		{[]string{"diff", good, good, "--fail", "all"}, "use breaks, changes, widens, words or never"},
 		{[]string{"diff", good, "--config", away}, `the backend "one" could not be asked for its lists`},

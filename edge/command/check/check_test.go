@@ -351,7 +351,7 @@ func TestCheckSettingsOfTrials(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		`--answer k is given twice, as "{}" and "1"`: {"--answer=k={}", "--answer", "k=1"},
-		`--timeout: "soon" is no duration`:           {"--timeout=soon"},
+		`--timeout: "soon" is not a duration`:        {"--timeout=soon"},
 		`--timeout "0s": give a duration above 0`:    {"--timeout=0s"},
 		`--timeout lacks a duration`:                 {"--timeout"},
 	} {

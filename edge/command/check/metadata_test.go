@@ -58,7 +58,7 @@ func TestCheckTellsOfTheCaller(t *testing.T) {
 			t.Errorf("%s: noted %d times\n%s", claims, n, &out)
 		}
 	}
-	for claims, want := range map[string]string{"absent": "check: --claims: open absent", "[]": "check: --claims: open []", `{"iss":1`: "check: --claims: the JSON given is no JSON object", `{"sub":7}`: "check: --claims: "} {
+	for claims, want := range map[string]string{"absent": "check: --claims: open absent", "[]": "check: --claims: open []", `{"iss":1`: "check: --claims: the JSON given is not a JSON object", `{"sub":7}`: "check: --claims: "} {
 		if err := Run(t.Context(), []string{"--config", file, "--claims", claims}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--claims %s: %v", claims, err)
 		}

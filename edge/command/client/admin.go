@@ -58,7 +58,7 @@ func (s *server) administer(ctx context.Context, path, body string, answer any) 
 	case resp.StatusCode != http.StatusOK && refusal.Message != "":
 		return s.errorf("%s: %w: %s", config.Redact(s.url), httpStatus(resp.StatusCode), printable(refusal.Message))
 	case resp.StatusCode != http.StatusOK || err != nil:
-		return s.errorf("%s: %s: it is no admin address of an edge", config.Redact(s.url), resp.Status)
+		return s.errorf("%s: %s: it is not the admin address of an edge", config.Redact(s.url), resp.Status)
 	}
 	return nil
 }

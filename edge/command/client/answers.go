@@ -38,7 +38,7 @@ func (a *answers) add(text string) error {
 	}
 	var content map[string]any
 	if err := json.Unmarshal([]byte(raw), &content); err != nil || content == nil {
-		return fmt.Errorf("%.80q is no JSON object: give the content of the form, or an action, as {\"action\":\"decline\"}", raw)
+		return fmt.Errorf("%.80q is not a JSON object: give the content of the form, or an action, as {\"action\":\"decline\"}", raw)
 	}
 	result := mcp.ElicitResult{Action: "accept", Content: content}
 	switch action, _ := content["action"].(string); {

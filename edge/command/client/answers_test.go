@@ -91,8 +91,8 @@ func TestBadAnswers(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"sure":true}`:                        "write it as KEY=JSON",
 		`=x`:                                   "write it as KEY=JSON",
-		`sure=yes`:                             "no JSON object",
-		`sure=null`:                            "no JSON object",
+		`sure=yes`:                             "not a JSON object",
+		`sure=null`:                            "not a JSON object",
 		`sure={"action":"accept","content":1}`: "content alone",
 		`sure={"action":"accept","sure":true,"x":1}`: "content alone",
 	} {

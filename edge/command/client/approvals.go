@@ -78,7 +78,7 @@ func (c *approvals) run(ctx context.Context, do func(context.Context) error, has
 			c.id = operands[0]
 		}
 		if c.id == "" || strings.Contains(c.id, "/") {
-			return c.errorf("%q is no id: write %s, with an id of mcpedge approvals list", c.id, what)
+			return c.errorf("%q is not an id: write %s, with an id of mcpedge approvals list", c.id, what)
 		}
 	}
 	if len(operands) > most {

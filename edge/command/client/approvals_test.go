@@ -81,7 +81,7 @@ func TestApprovals(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"404 Not Found: no call with this id waits": {"show", "gone", admin.URL}, "approvals: write mcpedge approvals list": {}, "2 arguments": {"list", admin.URL, "x"},
-		`approvals grant: "" is no id: write mcpedge approvals grant ID`: {"grant"}, "is no id: write mcpedge approvals refuse ID": {"refuse", admin.URL}, "3 arguments": {"show", "t1", admin.URL, "x"},
+		`approvals grant: "" is not an id: write mcpedge approvals grant ID`: {"grant"}, "is not an id: write mcpedge approvals refuse ID": {"refuse", admin.URL}, "3 arguments": {"show", "t1", admin.URL, "x"},
 	} {
 		if _, err := run(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", args, err, want)

@@ -47,7 +47,7 @@ func parseCall(args []string, version string, stderr io.Writer) (*callSettings, 
 	if len(operands) == 3 {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(operands[2]), &object); err != nil || object == nil {
-			return nil, s.errorf("the arguments %q are no JSON object", operands[2])
+			return nil, s.errorf("the arguments %q are not a JSON object", operands[2])
 		}
 		s.arguments = json.RawMessage(operands[2])
 	}
@@ -124,7 +124,7 @@ func (s *callSettings) run(ctx context.Context, conn *connection) (*mcp.CallTool
 		for key, question := range result.InputRequests {
 			form, is := question.(*mcp.ElicitParams)
 			if !is {
-				return nil, s.errorf("%s: the question %q is no form or URL: mcpedge call cannot answer it", s.tool, key)
+				return nil, s.errorf("%s: the question %q is neither a form nor a URL: mcpedge call cannot answer it", s.tool, key)
 			}
 			if params.InputResponses[key], err = s.answers.of(key, form); err != nil {
 				return nil, s.errorf("%s: %w", s.tool, err)

@@ -80,7 +80,7 @@ func TestCallMirrorsArguments(t *testing.T) {
 			}
 		}
 		if err := Call(t.Context(), []string{"--token-file", key, url + "/desk", "call_tool", `{"name":7}`}, "test", io.Discard, io.Discard); err == nil {
-			t.Error("a name that is no string is accepted")
+			t.Error("a name that is not a string is accepted")
 		}
 	}
 }

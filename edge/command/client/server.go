@@ -127,7 +127,7 @@ func (s *server) transport(ctx context.Context, what string) (*headed, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, nil)
 	if err != nil || request.URL.Host == "" {
-		return nil, s.errorf("%q is no URL of %s", config.Redact(s.url), what)
+		return nil, s.errorf("%q is not a URL of %s", config.Redact(s.url), what)
 	}
 	transport := &headed{header: s.header, server: request.URL, base: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: s.dialer.dial, ForceAttemptHTTP2: true,
@@ -149,7 +149,7 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 		for _, r := range revision.All() {
 			all = append(all, r.Version)
 		}
-		return nil, s.errorf("--protocol-version %.40q is no revision that is known here: use one of %s", s.revision, strings.Join(all, ", "))
+		return nil, s.errorf("--protocol-version %.40q is not a known revision: use one of %s", s.revision, strings.Join(all, ", "))
 	}
 	transport, err := s.transport(ctx, "an MCP server, such as http://127.0.0.1:8080/mcp")
 	if err != nil {

@@ -70,17 +70,17 @@ func TestExplainPolicy(t *testing.T) {
 		want   string
 	}{
 		{claims, []string{"--tool", "nix"}, "no backend has a tool"},
-		{"[]", nil, "no JSON object"},
+		{"[]", nil, "not a JSON object"},
 		{"{}", []string{"--claims", "[1]"}, "--claims: open [1]"},
-		{"{}", []string{"--claims", "{1}"}, "the JSON given is no JSON object"},
+		{"{}", []string{"--claims", "{1}"}, "the JSON given is not a JSON object"},
 		{"{}", []string{"--api-key", "ci"}, "two callers"},
 		{"{}", []string{"--claims=", "--api-key", "ci"}, "the settings have no auth.api-keys"},
 		{"{}", []string{"--claims="}, "--claims is missing"},
 		{`{"scope": "x"}`, nil, "the claim of the subject is missing"},
 		{claims, []string{"--tool"}, "--tool lacks its value"},
 		{claims, []string{"--arguments", "{}"}, "--arguments is about one tool"},
-		{claims, []string{"--tool", name, "--arguments", "[]"}, "no JSON object"},
-		{claims, []string{"--tool", name, "--arguments", "null"}, "no JSON object"},
+		{claims, []string{"--tool", name, "--arguments", "[]"}, "not a JSON object"},
+		{claims, []string{"--tool", name, "--arguments", "null"}, "not a JSON object"},
 	} {
 		if _, err := explain(x.claims, x.args...); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s %q: %v, want %s", x.claims, x.args, err, x.want)

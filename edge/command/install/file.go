@@ -35,7 +35,7 @@ func read(path string) (hostFile, []byte, error) {
 	case err != nil:
 		return hostFile{}, nil, err
 	case !info.Mode().IsRegular():
-		return hostFile{}, nil, errors.New("it is no regular file")
+		return hostFile{}, nil, errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o200 == 0:
 		return hostFile{}, nil, errors.New("it is read-only: make it writable for its owner, or add the entry where it is made")
 	case info.Size() > mostFile:

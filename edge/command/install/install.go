@@ -147,9 +147,9 @@ func parse(args []string, stderr io.Writer) (*request, error) {
 	var known bool
 	if r.host, known = hostNamed(operands[0]); !known {
 		if meant := config.Nearest(operands[0], names()); meant != "" {
-			return nil, errorf("%q is no host that it knows: did you mean %s?", operands[0], meant)
+			return nil, errorf("%q is not a known host: did you mean %s?", operands[0], meant)
 		}
-		return nil, errorf("%q is no host that it knows: it has %s", operands[0], strings.Join(names(), ", "))
+		return nil, errorf("%q is not a known host: it has %s", operands[0], strings.Join(names(), ", "))
 	}
 	return r, r.check(flags, *stdio, rest)
 }

@@ -56,7 +56,7 @@ func indented(v any, prefix, step string) []byte {
 func (f jsonFormat) merge(text []byte, section []string, name string, v values, replace bool) ([]byte, error) {
 	was, err := f.decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON object: %w", withoutGoTerms(err))
+		return nil, fmt.Errorf("it is not a JSON object: %w", withoutGoTerms(err))
 	}
 	if there, found := member(was, append(slices.Clone(section), name)...); found {
 		if reflect.DeepEqual(there, decoded(v)) {
@@ -78,7 +78,7 @@ func (f jsonFormat) merge(text []byte, section []string, name string, v values, 
 	for i, s := range append(slices.Clone(section), name) {
 		o, isObject := object.(*hujson.Object)
 		if !isObject {
-			return nil, fmt.Errorf("%s is no object", cmp.Or(strings.Join(section[:i], "."), "the file"))
+			return nil, fmt.Errorf("%s is not an object", cmp.Or(strings.Join(section[:i], "."), "the file"))
 		}
 		prefix += step
 		m, n := find(o, s)

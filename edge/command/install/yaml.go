@@ -90,7 +90,7 @@ type yamlFile struct {
 
 func yamlServers(text []byte, key string) (f yamlFile, _ error) {
 	if err := yaml.Unmarshal(text, &f.rest); err != nil {
-		return f, errors.New("it is no YAML mapping")
+		return f, errors.New("it is not a YAML mapping")
 	}
 	list := f.rest[key]
 	delete(f.rest, key)

@@ -134,7 +134,7 @@ func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message
 	level, ok := mcp.ParseLogLevel(name)
 	if !ok {
 		return mcp.Errorf(mcp.KindInvalidParams,
-			"level %.40q is no log level; use debug, info, notice, warning, error, critical, alert or emergency", name)
+			"level %.40q is not a log level; use debug, info, notice, warning, error, critical, alert or emergency", name)
 	}
 	if _, err := e.update(ctx, s, state.Patch{LogLevel: &level}); err != nil {
 		return err

@@ -160,7 +160,7 @@ func post(t *testing.T, e *Era, body string, header http.Header, p mcp.Principal
 	defer cancel()
 	router.Post(ctx, in, r)
 	if r.response != nil && !json.Valid(r.response.Body) {
-		t.Fatalf("body %s is no JSON", r.response.Body)
+		t.Fatalf("body %s is not JSON", r.response.Body)
 	}
 	return r
 }

@@ -22,7 +22,7 @@ var selector = regexp.MustCompile(`^(?:` + requirement + `(?:,` + requirement + 
 // too; this reports mistakes at startup.
 func CheckSelector(s string) error {
 	if !selector.MatchString(s) {
-		return errors.New(`it is no selector of labels: use "name=value", "name!=value", "name in (a, b)", "name" or "!name", with commas between them`)
+		return errors.New(`it is not a selector of labels: use "name=value", "name!=value", "name in (a, b)", "name" or "!name", with commas between them`)
 	}
 	return nil
 }

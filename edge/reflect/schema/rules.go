@@ -44,7 +44,7 @@ func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRule
 		for _, name := range o.GetFields() {
 			fd := md.Fields().ByName(protoreflect.Name(name))
 			if fd == nil {
-				g.note("%s: the oneof rule names %q, which is no field", where, name)
+				g.note("%s: the oneof rule names %q, which is not a field", where, name)
 				continue
 			}
 			one.names = append(one.names, fd.JSONName())

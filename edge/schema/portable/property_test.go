@@ -56,7 +56,7 @@ var memberName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 func checkForm(t interface{ Fatalf(string, ...any) }, doc any, at string, root bool) {
 	o, ok := doc.(map[string]any)
 	if !ok {
-		t.Fatalf("at %s: %v is no object", at, doc)
+		t.Fatalf("at %s: %v is not an object", at, doc)
 	}
 	for key := range o {
 		if !slices.Contains(keywords, key) {

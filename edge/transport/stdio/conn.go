@@ -66,7 +66,7 @@ func (c *conn) write(msg []byte) error {
 	case err == nil:
 		c.sent.Add(1)
 	case errors.Is(err, frame.ErrRawNewline), errors.Is(err, frame.ErrEmptyLine):
-		c.opts.Logger.Error("a message that is no line was not sent", "error", err)
+		c.opts.Logger.Error("a message that is not exactly one line was not sent", "error", err)
 	default:
 		c.breaks.Do(func() {
 			c.why = fmt.Errorf("stdio: the client is gone: %w", err)

@@ -172,7 +172,7 @@ func TestFormerSettingsNameTheConstants(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := config.ReadFile(file)
-		if want := key + " is no setting any more: it is always " + constants[key] + ";"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := key + " is no longer a setting: it is always " + constants[key] + ";"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

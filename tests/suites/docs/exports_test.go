@@ -197,7 +197,7 @@ func pythonNames(source string) ([]string, error) {
 		}
 		name := pythonName.FindStringSubmatch(part)
 		if name == nil {
-			return nil, fmt.Errorf("%q in __all__ is no name: write names in double quotes alone", part)
+			return nil, fmt.Errorf("%q in __all__ is not a name: write names in double quotes alone", part)
 		}
 		names = append(names, name[1])
 	}

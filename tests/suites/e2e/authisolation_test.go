@@ -184,7 +184,7 @@ func TestNoStrangerOverSSE(t *testing.T) {
 	bodies := map[string]string{
 		"a greeting": hello, "a notification": envelope("", "notifications/roots/list_changed", ""),
 		"a cancellation": envelope("", "notifications/cancelled", `{"requestId":2}`), "an answer": `{"jsonrpc":"2.0","id":2,"result":{}}`,
-		"a batch": "[" + envelope("3", "ping", "") + "]", "what is no message": `{"jsonrpc"`, "nothing": "",
+		"a batch": "[" + envelope("3", "ping", "") + "]", "what is not a message": `{"jsonrpc"`, "nothing": "",
 	}
 	for method, params := range everyMethod {
 		bodies[method] = envelope("77", method, params)

@@ -112,7 +112,7 @@ func TestConfirmStateless(t *testing.T) {
 	if again := ann.call("wipe", `{"path":"a"}`, retry(t, asked, "")).result(); again["resultType"] != "input_required" {
 		t.Errorf("a state without an answer gave %v", again)
 	}
-	for answer, why := range map[string]string{sayNo: "the user declined", goAway: "the user dismissed", leaveOpen: "the user declined", `{"action":"accept","content":{}}`: "is incomplete", `{"x":1}`: "is no confirmation"} {
+	for answer, why := range map[string]string{sayNo: "the user declined", goAway: "the user dismissed", leaveOpen: "the user declined", `{"action":"accept","content":{}}`: "is incomplete", `{"x":1}`: "is not a confirmation"} {
 		state := ask()
 		if m := ann.call("wipe", `{"path":"a"}`, retry(t, state, confirming(answer))).json().wantError(t, -31403); !strings.Contains(m.Error.Message, why) || !strings.Contains(m.Error.Message, `"destructive"`) {
 			t.Errorf("%s: %s", answer, m.Error.Message)

@@ -60,7 +60,7 @@ func TestHookAudited(t *testing.T) {
 	text := string(raw)
 	for _, want := range []string{
 		`"decision":"deny","by":"hook","rule":"second","hooks":[{"name":"dlp","on":"request","outcome":"replace"},{"name":"second","on":"request","outcome":"deny","reason":"no cards"}]`,
-		`"decision":"allow","by":"hook","rule":"dlp","hooks":[{"name":"dlp","on":"request","outcome":"failed","reason":"its arguments_json is no JSON object"},{"name":"second","on":"request","outcome":"pass"}]`,
+		`"decision":"allow","by":"hook","rule":"dlp","hooks":[{"name":"dlp","on":"request","outcome":"failed","reason":"its arguments_json is not a JSON object"},{"name":"second","on":"request","outcome":"pass"}]`,
 		`"decision":"deny","by":"hook","rule":"second","hooks":[{"name":"dlp","on":"result","outcome":"pass"},{"name":"second","on":"result","outcome":"deny","reason":"secret"}]`,
 	} {
 		if !strings.Contains(text, want) {

@@ -12,7 +12,7 @@ const (
 	noName    = `{"action":"accept","content":{"name":7}}`
 	noReason  = "What is your name?"
 	theReason = "What is your name?\n\nThe last answer did not fit: at '/name': got number, want string."
-	noResult  = "What is your name?\n\nThe last answer did not fit: it is no result of elicitation/create."
+	noResult  = "What is your name?\n\nThe last answer did not fit: it is not a result of elicitation/create."
 	tooOften  = `the client's answer to "name" does not fit the question, after it was asked 3 times: at '/name': got number, want string`
 )
 

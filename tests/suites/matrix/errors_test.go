@@ -8,7 +8,7 @@ const errorGroup = "Errors"
 
 func errorRows() []row {
 	return []row{
-		{group: errorGroup, name: "−32700, −32600: what is no message", in: "xxxxx", works: notUnderstood},
+		{group: errorGroup, name: "−32700, −32600: what is not a message", in: "xxxxx", works: notUnderstood},
 		{group: errorGroup, name: "−32601: an unknown method", in: "xxxxx", works: methodUnknown},
 		{group: errorGroup, name: "−32020: headers and body disagree", in: "----x", works: mismatched, lacks: headersIgnored,
 			only: func(_, transport string) bool { return transport == "Streamable HTTP" }},

@@ -139,7 +139,7 @@ func TestCalls(t *testing.T) {
 func TestNotes(t *testing.T) {
 	eachLanguage(t, func(t *testing.T, l language) {
 		s := serve(t, l, serving)
-		want := []string{"method garden.v1.GardenService/Sow takes a stream of messages, and is no tool", `openai-strict: at 8 places not all arguments can be given`}
+		want := []string{"method garden.v1.GardenService/Sow takes a stream of messages, and is not a tool", `openai-strict: at 8 places not all arguments can be given`}
 		if !l.commented {
 			want = slices.Insert(want, 1, "no method has a comment")
 		}

@@ -74,7 +74,7 @@ func value(key, node *yaml.Node) (*jsonschema.Schema, error) {
 	if said[1] != "" {
 		for name := range strings.SplitSeq(said[1], "/") {
 			if schemaTypes[name] == "" {
-				return nil, fmt.Errorf("%q is no type", name)
+				return nil, fmt.Errorf("%q is not a type", name)
 			}
 			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Type: schemaTypes[name]})
 		}
