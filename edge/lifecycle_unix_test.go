@@ -129,7 +129,7 @@ func TestLifecycleIsLogged(t *testing.T) {
 
 	// A change that is put in force is logged with its generation.
 	write(", catalog: {default: hide}")
-	if other := find("other settings are in force"); other["generation"] != 2.0 || other["changed"] != "catalog" || len(other["digest"].(string)) != 12 {
+	if other := find("changed settings are in force"); other["generation"] != 2.0 || other["changed"] != "catalog" || len(other["digest"].(string)) != 12 {
 		t.Errorf("%v", other)
 	}
 

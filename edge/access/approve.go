@@ -20,7 +20,7 @@ func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]b
 		return nil, mcp.Errorf(mcp.KindForbidden, "only a person can approve a call: send an access token that an issuer gave to a user, "+
 			"rather than an API key, a certificate or the token of a client that acts for itself")
 	case who.SharesPerson(&a.Requester):
-		return nil, mcp.Errorf(mcp.KindForbidden, "the call is your own, by whatever client: another person must approve it")
+		return nil, mcp.Errorf(mcp.KindForbidden, "the call is your own, whichever client sent it: another person must approve it")
 	}
 	p := c.Policy()
 	if p == nil {
@@ -32,7 +32,7 @@ func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]b
 	}
 	args, err := argumentsOf(a.Arguments)
 	if err != nil {
-		return nil, mcp.Errorf(mcp.KindForbidden, "the arguments of the call cannot be judged: %w", err)
+		return nil, mcp.Errorf(mcp.KindForbidden, "the policy cannot evaluate the arguments of the call: %w", err)
 	}
 	inForce := false
 	for i, digest := range a.Digests {
@@ -43,14 +43,14 @@ func (c *Control) Approvable(who *mcp.Principal, a *mcp.Approval) (granted [][]b
 		inForce = true
 		may, err := o.Approves(who, &t, args)
 		if err != nil {
-			c.o.Logger.Warn("the approvers of an approval cannot be evaluated, which refuses the approver", "approval", a.Names[i], "error", err)
+			c.o.Logger.Warn("the condition of an approval for its approvers cannot be evaluated, so the approver is refused", "approval", a.Names[i], "error", err)
 		}
 		if may {
 			granted = append(granted, digest)
 		}
 	}
 	if inForce && granted == nil {
-		return nil, mcp.Errorf(mcp.KindForbidden, "the policy does not have you among the approvers of this call")
+		return nil, mcp.Errorf(mcp.KindForbidden, "by the policy, you are not an approver of this call")
 	}
 	return granted, nil
 }

@@ -261,7 +261,7 @@ func (x *Decider) report(call *mcp.Call, target string, d *policy.Decision) {
 			break
 		}
 	}
-	x.c.o.Logger.Warn("the condition of a policy's rule could not be evaluated, which denies: ask with has() whether a claim or an argument is there",
+	x.c.o.Logger.Warn("the condition of a policy rule could not be evaluated, so the request is denied: test with has() whether a claim or an argument exists",
 		"rule", d.Rule, "error", d.Err, "method", string(call.Method), "target", mcp.ClipText(target), "subject", call.Principal.Subject,
 		"further", "the audit has them as rule_failed, and mcpedge.policy.failed counts them")
 }

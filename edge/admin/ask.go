@@ -41,7 +41,7 @@ func Ask(ctx context.Context, addr string, secure bool) error {
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return fmt.Errorf("the edge at %s does not answer: %w: is it running with this --admin, and with admin.tls only if this has it?", addr, err)
+		return fmt.Errorf("the edge at %s does not answer: %w: is it running with this --admin, and do both have admin.tls, or neither?", addr, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
@@ -49,7 +49,7 @@ func Ask(ctx context.Context, addr string, secure bool) error {
 	}
 	reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
 	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(reason), plainOverTLS) {
-		return fmt.Errorf("the edge at %s speaks TLS: give --config with its file of settings, or MCPEDGE_ADMIN_TLS_CERT and MCPEDGE_ADMIN_TLS_KEY as it has them", addr)
+		return fmt.Errorf("the edge at %s speaks TLS: give --config with its file of settings, or set MCPEDGE_ADMIN_TLS_CERT and MCPEDGE_ADMIN_TLS_KEY as it does", addr)
 	}
 	return fmt.Errorf("the edge at %s is not ready: %s: %s", addr, resp.Status, strings.TrimSpace(string(reason)))
 }

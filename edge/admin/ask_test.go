@@ -83,7 +83,7 @@ func TestAskOverTLS(t *testing.T) {
 	if err := Ask(t.Context(), addr, true); err != nil {
 		t.Error(err)
 	}
-	if err := Ask(t.Context(), addr, false); err == nil || !strings.Contains(err.Error(), "speaks TLS: give --config with its file of settings, or MCPEDGE_ADMIN_TLS_CERT") {
+	if err := Ask(t.Context(), addr, false); err == nil || !strings.Contains(err.Error(), "speaks TLS: give --config with its file of settings, or set MCPEDGE_ADMIN_TLS_CERT") {
 		t.Errorf("without TLS: %v", err)
 	}
 }

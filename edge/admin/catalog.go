@@ -69,7 +69,7 @@ func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetTo
 		}
 		token = page.GetNextPageToken()
 	}
-	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools names those that exist", in.GetName())
+	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools lists the existing ones", in.GetName())
 }
 
 // list requests a page and reads it into a response whose entries have the name that MCP gives

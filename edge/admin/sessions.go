@@ -134,9 +134,9 @@ func object(raw []byte) *structpb.Struct {
 func stateError(err error) error {
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		return status.Error(codes.NotFound, "the session does not exist or has ended: GET /v1/sessions names those that live")
+		return status.Error(codes.NotFound, "the session does not exist or has ended: GET /v1/sessions lists the open ones")
 	case errors.Is(err, state.ErrCursor):
-		return status.Error(codes.InvalidArgument, "pageToken was not given out for this list: list again without it")
+		return status.Error(codes.InvalidArgument, "pageToken was not issued for this list: list again without it")
 	case errors.Is(err, context.Canceled):
 		return status.FromContextError(err).Err()
 	}

@@ -103,7 +103,7 @@ func task(r *tasks.Report) *pb.Task {
 
 func taskError(err error) error {
 	if errors.Is(err, state.ErrNotFound) {
-		return status.Error(codes.NotFound, "the task does not exist or has expired: GET /v1/tasks names those that there are")
+		return status.Error(codes.NotFound, "the task does not exist or has expired: GET /v1/tasks lists the existing ones")
 	}
 	return stateError(err)
 }

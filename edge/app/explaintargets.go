@@ -92,7 +92,7 @@ func (q *Question) notFound(missing []unread) error {
 	for _, m := range missing {
 		text += fmt.Sprintf("; the backend %q could not be asked for %s: %s", m.backend, m.what, m.why)
 	}
-	return errors.New(text + ": without --tool, --prompt and --resource everything is explained that there is")
+	return errors.New(text + ": without --tool, --prompt and --resource, all objects are explained")
 }
 
 // askBackends connects to the configured backends and reads their lists, for a command. missing has

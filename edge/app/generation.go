@@ -86,12 +86,12 @@ func (a *App) exchange(ctx context.Context, read *config.Generation, rolledBack 
 	untried := next.replacement.Await(bounded)
 	cancel()
 	if len(untried) > 0 && ctx.Err() == nil {
-		a.log.Warn("settings are put in force before every new backend was tried: what the others serve follows as a change",
+		a.log.Warn("settings are put in force before every new backend was tried: the lists of the others follow as list changes",
 			"backends", strings.Join(untried, ", "), "waited", newBackendsWait)
 	}
 	parts := a.swap(was, next)
 	a.release(was, next)
-	a.log.Info("other settings are in force", "config", a.cfg.File, "generation", next.number, "digest", next.short(), "changed", strings.Join(parts, ", "), "files", strings.Join(files, ", "))
+	a.log.Info("changed settings are in force", "config", a.cfg.File, "generation", next.number, "digest", next.short(), "changed", strings.Join(parts, ", "), "files", strings.Join(files, ", "))
 	a.warnOfChange(was, next)
 	return nil
 }

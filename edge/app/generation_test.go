@@ -472,7 +472,7 @@ func TestRollBackAfterARepair(t *testing.T) {
 	s.write(first)
 	s.read()
 	if err := s.RollBack(t.Context()); err == nil || s.settings.status.Load().RolledBack ||
-		!strings.Contains(err.Error(), "the settings in force are those of the last rollback, which the file has now, too") {
+		!strings.Contains(err.Error(), "the settings in force are those of the last rollback, and the file has the same") {
 		t.Errorf("with a repaired file: %v", err)
 	}
 }
@@ -499,7 +499,7 @@ func TestTheLogNamesTheChangedFile(t *testing.T) {
 		s.log.Reset()
 		write(name, text)
 		s.read()
-		if log := s.log.String(); !strings.Contains(log, "other settings are in force") || !strings.Contains(log, "files="+filepath.Join(dir, name)) {
+		if log := s.log.String(); !strings.Contains(log, "changed settings are in force") || !strings.Contains(log, "files="+filepath.Join(dir, name)) {
 			t.Errorf("%s: the log is %s", name, log)
 		}
 	}
@@ -543,7 +543,7 @@ func TestRollBack(t *testing.T) {
 	if s.settings.status.Load().Unusable == nil || !s.settings.stale.Load() {
 		t.Error("a file that cannot be used is not reported")
 	}
-	if err := s.RollBack(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be used and changes nothing; there is one step back only: repair the file: ") {
+	if err := s.RollBack(t.Context()); err == nil || !strings.Contains(err.Error(), "only one step back is possible; the files cannot be used now, so they have no effect: repair them: ") {
 		t.Errorf("while a file cannot be used: %v", err)
 	}
 	s.write(second)
@@ -602,7 +602,7 @@ func TestRollBackEndsWithTheFileBefore(t *testing.T) {
 	s.write("backends:\n" + oneBackend + "# As it was.\n")
 	s.read()
 	s.has(3, "one")
-	if now := s.settings.status.Load(); now.RolledBack || strings.Count(s.log.String(), "the file of settings has what the edge was rolled back to") != 1 {
+	if now := s.settings.status.Load(); now.RolledBack || strings.Count(s.log.String(), "the file of settings now has the settings of the rollback") != 1 {
 		t.Errorf("the status is %+v\n%s", now, s.log)
 	}
 }
@@ -679,11 +679,11 @@ func TestRequestedReadingIsLoggedOnce(t *testing.T) {
 	}
 	logged("asked to read the settings again: the file was read and is in force")
 	s.write("backends:\n- {name: two, target: '127.0.0.1:2'}\n")
-	logged(`msg="other settings are in force"`)
+	logged(`msg="changed settings are in force"`)
 	if err := s.RollBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	logged("asked to read the settings again: the file is as it was when the settings were rolled back, and those before stay in force until it changes")
+	logged("asked to read the settings again: the file has not changed since the rollback: the settings of the rollback stay in force until it changes")
 	s.write("nonsense: 1\n")
 	logged(`msg="the file of settings cannot be used: what was read before stays in force"`)
 	logged("asked to read the settings again: the file cannot be used, and what was read before stays in force")

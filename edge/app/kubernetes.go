@@ -123,7 +123,7 @@ func (a *App) discover(g *generation) {
 		b := &a.cluster.found[i]
 		one, err := a.openService(g, b, before)
 		if err != nil {
-			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", err.Error())
+			a.warnOf(b.Name, "a Service has the label of backends, but cannot be a backend", err.Error())
 			continue
 		}
 		a.warnOfPrefix(&g.Config, b, one.Prefix)

@@ -78,7 +78,7 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 func listenAt(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s.address: %s is taken, by another program or another edge: end that, or choose another address with --%[1]s", flag, address)
+		return nil, fmt.Errorf("%s.address: %s is in use by another program or edge: stop it, or choose another address with --%[1]s", flag, address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s.address: %w", flag, err)

@@ -19,8 +19,8 @@ func TestAddressInUse(t *testing.T) {
 	defer taken.Close()
 	at := taken.Addr().String()
 	for _, c := range []struct{ listen, admin, want string }{
-		{at, "127.0.0.1:0", "listen.address: " + at + " is taken, by another program or another edge: end that, or choose another address with --listen"},
-		{"127.0.0.1:0", at, "admin.address: " + at + " is taken, by another program or another edge: end that, or choose another address with --admin"},
+		{at, "127.0.0.1:0", "listen.address: " + at + " is in use by another program or edge: stop it, or choose another address with --listen"},
+		{"127.0.0.1:0", at, "admin.address: " + at + " is in use by another program or edge: stop it, or choose another address with --admin"},
 	} {
 		a := &App{cfg: config.Config{Listen: config.Listen{Address: c.listen}, Admin: config.Admin{Address: c.admin}}, log: slog.New(slog.DiscardHandler)}
 		if _, _, err := a.listen(); err == nil || !strings.Contains(err.Error(), c.want) {

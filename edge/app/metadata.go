@@ -123,7 +123,7 @@ func (v *fixedValue) refused(err error) {
 		return
 	}
 	v.logged = why
-	v.log.Warn("a file with metadata for a backend cannot be used: the value of before is sent on", "file", v.file, "error", err)
+	v.log.Warn("a file with metadata for a backend cannot be used: the previous value stays in use", "file", v.file, "error", err)
 }
 
 // read reads the value from its file if that has changed.

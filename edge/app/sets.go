@@ -159,7 +159,7 @@ func (f *failedSets) report(log *slog.Logger, set *config.OpenSet, err error) {
 	if set.Place != "" {
 		err = fmt.Errorf("%s: %w", set.Place, err)
 	}
-	log.Warn("the condition of a set could not be evaluated, which closes it to the caller: ask with has() whether a claim is there", "set", set.Name, "error", err)
+	log.Warn("the condition of a set could not be evaluated, so the caller cannot use the set: test with has() whether a claim exists", "set", set.Name, "error", err)
 }
 
 // mayUse reports whether a set is open to a caller, and which of its scopes the caller lacks. A

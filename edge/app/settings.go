@@ -146,7 +146,7 @@ func (a *App) take(ctx context.Context, now content, included config.Included) e
 			return err
 		}
 	} else if s.rolledBack.Load() {
-		a.log.Info("the file of settings has what the edge was rolled back to, and is in force", "config", a.cfg.File, "digest", in.short())
+		a.log.Info("the file of settings now has the settings of the rollback, and is in force", "config", a.cfg.File, "digest", in.short())
 	}
 	if read.Digest == in.Digest {
 		a.relocate(read, in)
@@ -217,7 +217,7 @@ func (a *App) report(now content) {
 // logUsable logs that a refused content is gone.
 func (a *App) logUsable() {
 	if a.settings.rolledBack.Load() {
-		a.log.Info("the file of settings can be used again: it is as it was when the settings were rolled back, and those before stay in force until it changes", "config", a.cfg.File)
+		a.log.Info("the file of settings can be used again, but has not changed since the rollback: the settings of the rollback stay in force until it changes", "config", a.cfg.File)
 		return
 	}
 	a.log.Info("the file of settings can be used again, and is in force", "config", a.cfg.File)
@@ -272,7 +272,7 @@ func (a *App) logRequested() {
 	const asked = "asked to read the settings again: "
 	switch keys := s.keys(); {
 	case s.refused == nil && s.rolledBack.Load():
-		a.log.Warn(asked+"the file is as it was when the settings were rolled back, and those before stay in force until it changes", "config", a.cfg.File)
+		a.log.Warn(asked+"the file has not changed since the rollback: the settings of the rollback stay in force until it changes", "config", a.cfg.File)
 	case s.refused != nil:
 		a.log.Error(asked+"the file cannot be used, and what was read before stays in force", "config", a.cfg.File, "error", s.refused)
 	case len(keys) > 0:
@@ -319,11 +319,11 @@ func (a *App) RollBack(ctx context.Context) error {
 	now := a.current.Load()
 	switch {
 	case now.rolledBack && s.refused != nil:
-		return fmt.Errorf("the settings were rolled back already, and what is in the files now cannot be used and changes nothing; there is one step back only: repair the file: %w", s.refused)
+		return fmt.Errorf("the settings were rolled back already, and only one step back is possible; the files cannot be used now, so they have no effect: repair them: %w", s.refused)
 	case now.rolledBack && !s.rolledBack.Load():
-		return errors.New("the settings in force are those of the last rollback, which the file has now, too; there is one step back only: change the file")
+		return errors.New("the settings in force are those of the last rollback, and the file has the same; only one step back is possible: change the file")
 	case now.rolledBack:
-		return errors.New("the settings were rolled back already, and those before are not kept: change the file")
+		return errors.New("the settings were rolled back already, and earlier ones are not kept: change the file")
 	case now.before == nil:
 		return errors.New("no other settings were in force in this process: change the file")
 	}

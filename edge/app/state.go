@@ -94,7 +94,7 @@ func (a *App) startState(ctx context.Context, away func()) error {
 		a.notReady("the state cannot be reached: %v", err)
 		away()
 		if failures.Failed(err, time.Now()) {
-			a.log.Warn("the state cannot be reached; trying on", "error", err)
+			a.log.Warn("the state cannot be reached; retrying", "error", err)
 		}
 		select {
 		case <-time.After(startPause):

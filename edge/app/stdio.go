@@ -61,7 +61,7 @@ func (a *App) awaitLists(ctx context.Context, wait time.Duration) {
 	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := a.pool.Ready(bounded); err != nil && ctx.Err() == nil {
-		a.log.Warn("serving before every backend was tried: what the others serve follows as a change",
+		a.log.Warn("serving before every backend was tried: the lists of the others follow as list changes",
 			"backends", strings.Join(a.pool.Untried(), ", "), "waited", wait)
 	}
 	_ = a.dispatch.Catalog().Settle(ctx) // it only fails with ctx, which the caller checks

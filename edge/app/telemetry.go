@@ -89,7 +89,7 @@ func (a *App) closeTelemetry() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := a.telemetry.Shutdown(ctx); err != nil {
-		return fmt.Errorf("telemetry: what was gathered last could not be sent: %w", err)
+		return fmt.Errorf("telemetry: the last data could not be exported: %w", err)
 	}
 	return nil
 }

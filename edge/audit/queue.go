@@ -73,7 +73,7 @@ func newBatch() *batch { return &batch{done: make(chan struct{})} }
 var (
 	errFull    = errors.New("the queue is full")
 	errFailing = errors.New("the last write failed")
-	errClosed  = errors.New("the edge is about to end")
+	errClosed  = errors.New("the edge is shutting down")
 )
 
 // put adds a record and returns its batch. It returns an error if the queue is closed, or full and
@@ -190,7 +190,7 @@ func (q *queue) write(ctx context.Context, b *batch) bool {
 		}
 		if err == nil {
 			if q.failing.Swap(false) {
-				q.log.Info("records of the audit are written again", "sink", q.name)
+				q.log.Info("audit records are written again", "sink", q.name)
 			}
 			if len(rest) == 0 {
 				q.recycle(b.records)
@@ -200,7 +200,7 @@ func (q *queue) write(ctx context.Context, b *batch) bool {
 			continue
 		}
 		if !q.failing.Swap(true) {
-			q.log.Error("records of the audit cannot be written, and are tried again", "sink", q.name, "error", err)
+			q.log.Error("audit records cannot be written; retrying", "sink", q.name, "error", err)
 		}
 		t := time.NewTimer(wait)
 		select {

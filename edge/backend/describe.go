@@ -33,7 +33,7 @@ func (b *Backend) describe(ctx context.Context) (*description, error) {
 	late := bounded.Err() != nil || status.Code(err) == codes.DeadlineExceeded
 	switch {
 	case err != nil && late && ctx.Err() == nil && b.adapter == nil:
-		return nil, fmt.Errorf("it takes connections, and did not answer within %v: %w", within, err)
+		return nil, fmt.Errorf("it accepts connections, but did not answer within %v: %w", within, err)
 	case status.Code(err) == codes.Unimplemented:
 		return &description{}, nil
 	case err != nil:

@@ -31,7 +31,7 @@ func explain(err error, target string, secure bool) error {
 	}
 	what, dialed := dialFault(err.Error())
 	if !dialed && !secure && strings.Contains(err.Error(), noPreface) {
-		return &fault{err.Error() + ": what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err}
+		return &fault{err.Error() + ": the server does not speak gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err}
 	}
 	if !dialed {
 		return err

@@ -59,7 +59,7 @@ func (o *Outliers) withDefaults() *Outliers {
 }
 
 // errEjected is the connection error of an ejected address.
-var errEjected = errors.New("its calls failed while others succeeded: it gets none for a while (outlier-detection)")
+var errEjected = errors.New("its calls failed while those of other addresses succeeded: it gets none for a while (outlier-detection)")
 
 // detector judges the addresses of a target. Safe for concurrent use.
 type detector struct {
@@ -189,7 +189,7 @@ func (d *detector) set(j *addressStats, ejected bool) {
 		a.eject(ejected)
 	}
 	if ejected {
-		slog.Warn("an address of a target gets no calls for a while, because they fail there and not elsewhere", "target", d.target, "address", j.name,
+		slog.Warn("an address of a target gets no calls for a while, because they fail there, and succeed at other addresses", "target", d.target, "address", j.name,
 			"for", d.ejectionTime(j))
 		return
 	}

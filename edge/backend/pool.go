@@ -96,7 +96,7 @@ func (b *Backend) AwaitTried(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("backend %q did not answer in time: %w", b.cfg.Name, context.Cause(ctx))
 	case <-b.group.ctx.Done():
-		return fmt.Errorf("backend %q was taken out before it answered", b.cfg.Name)
+		return fmt.Errorf("backend %q was removed before it answered", b.cfg.Name)
 	}
 }
 

@@ -107,7 +107,7 @@ func (b *Backend) readBounded(ctx context.Context, key string, p mcp.Principal, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case bounded.Err() != nil:
-		err = status.Errorf(codes.DeadlineExceeded, "the lists of this caller were not given within %v", b.cfg.OwnLists)
+		err = status.Errorf(codes.DeadlineExceeded, "the backend did not return the lists of this caller within %v", b.cfg.OwnLists)
 		fallthrough
 	default:
 		if unreachable(err) {

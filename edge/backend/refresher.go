@@ -237,7 +237,7 @@ func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
 		if err != nil {
 			known := r.parts[i].err
 			if (known == nil || known.Error() != err.Error()) && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
-				r.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", clip(err))
+				r.b.log.Warn("a list cannot be read; the previous one stays in use for a while", "kind", kind.String(), "error", clip(err))
 			}
 			r.parts[i].fail(err)
 			r.pending |= kind

@@ -450,7 +450,7 @@ func TestHangs(t *testing.T) {
 		s = b.Status()
 		return s.State == Down
 	})
-	if !strings.Contains(s.LastError, "it takes connections, and did not answer within 50ms") {
+	if !strings.Contains(s.LastError, "it accepts connections, but did not answer within 50ms") {
 		t.Errorf("why it is down: %s", s.LastError)
 	}
 	f.describing.Unlock()

@@ -93,7 +93,7 @@ func (b *Backend) setState(s State, err error) {
 	case Ready:
 		b.log.Info("backend is ready", "target", b.cfg.Target)
 	case Down:
-		b.log.Warn("backend is down; it is tried again until it answers", "target", b.cfg.Target, "error", clip(err))
+		b.log.Warn("backend is down; retrying until it answers", "target", b.cfg.Target, "error", clip(err))
 	default:
 		b.log.Debug("backend connection lost", "target", b.cfg.Target, "up", time.Since(since))
 	}
@@ -114,7 +114,7 @@ func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	b.status.Problems = problems
 	b.statusMu.Unlock()
 	if empty != "" && !slices.Contains(before, empty) {
-		b.log.Warn("backend is reached, but clients see nothing of it", "problem", empty)
+		b.log.Warn("backend is reachable, but clients see none of its objects", "problem", empty)
 	}
 	for _, p := range problems[:len(breaches)] {
 		if !slices.Contains(before, p) {

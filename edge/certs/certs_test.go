@@ -247,7 +247,7 @@ func TestBrokenFiles(t *testing.T) {
 		}
 		authority.File(t, e.path(broken.file), was)
 		e.refresh()
-		if e.Failure() != "" || e.log.lines("again as they were") != i+1 || e.Exchanges() != 0 {
+		if e.Failure() != "" || e.log.lines("again have the content") != i+1 || e.Exchanges() != 0 {
 			t.Errorf("%s, repaired: %q, %d exchanges", broken.want, e.Failure(), e.Exchanges())
 		}
 	}

@@ -98,7 +98,7 @@ func (s *Source) refresh() {
 	s.last = c
 	if c.equal(s.taken) {
 		if s.failure.Swap(nil) != nil {
-			s.log.Info("the files of TLS are again as they were read before", "tls", s.files.Name)
+			s.log.Info("the files of TLS again have the content in use", "tls", s.files.Name)
 		}
 		return
 	}

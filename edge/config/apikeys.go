@@ -76,8 +76,8 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	first, sums := map[string]int{}, map[string]string{}
 	for i, k := range keys {
 		if len(k.Name) > maxKeyName || !mcp.IsName(k.Name) {
-			errs = append(errs, fmt.Errorf("entry %d: name %.80q: give it 1 to %d bytes of characters that show, none of which is a control, "+
-				"and no space at its ends", i+1, k.Name, maxKeyName))
+			errs = append(errs, fmt.Errorf("entry %d: name %.80q: give it 1 to %d bytes of visible characters, without control characters "+
+				"and without spaces at its ends", i+1, k.Name, maxKeyName))
 		}
 		if one, there := first[k.Name]; !there {
 			first[k.Name] = i

@@ -51,7 +51,7 @@ func (c KeyClaims) invalid() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if !mcp.IsName(name) || len(name) > maxKeyName {
-			return fmt.Sprintf("%.80q is not a name of a claim: use 1 to %d bytes of characters that show", name, maxKeyName)
+			return fmt.Sprintf("%.80q is not a name of a claim: use 1 to %d bytes of visible characters", name, maxKeyName)
 		}
 		if instead, ok := keysOfClaims[name]; ok {
 			return fmt.Sprintf("%s cannot be given: %s", name, instead)

@@ -43,7 +43,7 @@ func (k *Kubernetes) validate() (errs []error) {
 	}
 	for _, n := range k.Namespaces {
 		if !namespaceName.MatchString(n) {
-			errs = append(errs, fmt.Errorf("kubernetes.namespaces: %q is not a name of a namespace: use at most 63 small letters, digits and -", n))
+			errs = append(errs, fmt.Errorf("kubernetes.namespaces: %q is not a name of a namespace: use at most 63 lower-case letters, digits and -", n))
 		}
 	}
 	if k.Prefix != nil && !ValidPrefix(k.PrefixOf("a", "a")) {

@@ -138,11 +138,11 @@ func (c *Config) resolve(i int, read IncludedFiles, before *team, taken map[stri
 		p, blank, err := g.newPart(f)
 		switch {
 		case taken[f.Name] != "":
-			err = fmt.Errorf("config %s: it belongs to %s, too: have a pattern that does not match it", f.Name, taken[f.Name])
+			err = fmt.Errorf("config %s: it also belongs to %s: use a pattern that does not match it", f.Name, taken[f.Name])
 		case f.Err != "":
 			err = fmt.Errorf("config %s: %s", f.Name, f.Err)
 		case blank:
-			err = fmt.Errorf("config %s: it is empty: write catalog: {} if it is to say nothing", f.Name)
+			err = fmt.Errorf("config %s: it is empty: write catalog: {} if it is to set nothing", f.Name)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -191,7 +191,7 @@ func (t *team) missing(parts []part) error {
 	var errs []error
 	for _, was := range t.parts {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == was.name }) && !within(&was.settings, parts) {
-			errs = append(errs, fmt.Errorf("config %s: it is gone: put it back, or have it say catalog: {} before it is deleted", was.name))
+			errs = append(errs, fmt.Errorf("config %s: it no longer exists: put it back, or let it have catalog: {} before you delete it", was.name))
 		}
 	}
 	return errors.Join(errs...)

@@ -39,18 +39,18 @@ func TestOwnersWhileRunning(t *testing.T) {
 		"a directory deleted": {{files{"teams/crm": "-"}, OwnerHidden, false, "there is no such file"}},
 		"truncated":           {{files{a: "", b: "\n"}, OwnerHidden, false, "a.yaml: it is empty"}},
 		"one deleted": {
-			{files{b: "-"}, OwnerStale, true, b + ": it is gone"},
-			{files{a: goodCRM + " \n# changed\n"}, OwnerStale, true, b + ": it is gone"},
+			{files{b: "-"}, OwnerStale, true, b + ": it no longer exists"},
+			{files{a: goodCRM + " \n# changed\n"}, OwnerStale, true, b + ": it no longer exists"},
 			{files{b: "catalog: {}\n"}, OwnerInForce, false, ""},
 			{files{b: "-"}, OwnerInForce, false, ""},
 		},
 		"one truncated":  {{files{b: ""}, OwnerStale, true, b + ": it is empty"}},
 		"one renamed":    {{files{b: "-", c: hidesMore}, OwnerInForce, true, ""}},
 		"one is moved":   {{files{b: "-", a: "catalog: {tools: [{tool: export, hide: true}, {tool: find, name: crm_find_customer, title: Find}, {tool: 'delete_*', hide: true}]}\n" + goodCRM[strings.Index(goodCRM, "policy"):]}, OwnerInForce, false, ""}},
-		"one is changed": {{files{b: "-", c: "catalog: {tools: [{tool: export, title: Export}]}\n"}, OwnerStale, true, b + ": it is gone"}},
+		"one is changed": {{files{b: "-", c: "catalog: {tools: [{tool: export, title: Export}]}\n"}, OwnerStale, true, b + ": it no longer exists"}},
 		"all deleted, then one comes": {
 			{files{a: "-", b: "-"}, OwnerHidden, false, "no such file"},
-			{files{a: goodCRM}, OwnerStale, false, b + ": it is gone"},
+			{files{a: goodCRM}, OwnerStale, false, b + ": it no longer exists"},
 			{files{b: hidesMore}, OwnerInForce, true, ""},
 		},
 		"all deleted, then broken": {

@@ -108,7 +108,7 @@ func (d directoryCursors) token(call *mcp.Call) (string, error) {
 			return token, nil
 		}
 	}
-	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.60s was not given out for this directory: read it again without a cursor", raw)
+	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.60s was not issued for this directory: read it again without a cursor", raw)
 }
 
 // mayRead reports whether a child is shown. of is the number of children of the directory.

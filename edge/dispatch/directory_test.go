@@ -125,7 +125,7 @@ func TestDirectoryCursors(t *testing.T) {
 	if then := read("ann", "skill://one", `,"cursor":"`+next+`"`); then == "" || then == next || strings.Contains(then, " ") {
 		t.Errorf("the second page: %q", then)
 	}
-	const refused = "was not given out for this directory"
+	const refused = "was not issued for this directory"
 	for name, got := range map[string]string{
 		"another directory":    read("ann", "skill://two", `,"cursor":"`+next+`"`),
 		"another caller":       read("bob", "skill://one", `,"cursor":"`+next+`"`),

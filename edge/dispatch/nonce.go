@@ -134,7 +134,7 @@ func (r *round) endQuestion(ctx context.Context, how string) error {
 	}
 	_, err := r.d.opts.Confirmations.Spend(ctx, r.nonceHolder(), endID(r.before.Nonce, how), r.before.remaining()+nonceMargin, maxConfirmationsOfOne)
 	if err != nil { // A repeated answer is refused without the reason.
-		r.d.opts.Logger.Debug("how a question for confirmation ended is not recorded", "error", err)
+		r.d.opts.Logger.Debug("the outcome of a confirmation could not be recorded", "error", err)
 	}
 	return nil
 }

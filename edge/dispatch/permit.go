@@ -176,7 +176,7 @@ func (r *round) toolArguments() (map[string]any, error) {
 	}
 	out, err := policy.DecodeObject(raw)
 	if err != nil {
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments cannot be judged: %v", err)
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments cannot be evaluated by the policy: %v", err)
 	}
 	return out, nil
 }

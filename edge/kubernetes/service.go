@@ -96,5 +96,5 @@ func portOf(s *api.Service) (string, error) {
 	for _, p := range ports {
 		names = append(names, strings.TrimPrefix(p.Name+" ("+strconv.Itoa(int(p.Port))+")", " "))
 	}
-	return "", fmt.Errorf("it has no port %q but %s: name one %s, or say with %s which it is", wanted, strings.Join(names, ", "), portName, annotationPort)
+	return "", fmt.Errorf("it has no port %q, only %s: name a port %s, or select one with %s", wanted, strings.Join(names, ", "), portName, annotationPort)
 }

@@ -142,7 +142,7 @@ func (w *Watcher) refresh() {
 			b, err := read(s)
 			if err != nil {
 				if refused[b.Name] = err.Error(); w.refused[b.Name] != err.Error() {
-					w.o.Logger.Warn("a Service has the label of backends and cannot be one", "service", b.Name, "error", err)
+					w.o.Logger.Warn("a Service has the label of backends, but cannot be a backend", "service", b.Name, "error", err)
 				}
 				continue
 			}

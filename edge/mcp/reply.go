@@ -44,7 +44,7 @@ type InputRequired struct {
 
 // ErrUndecided means that a request is refused because the policy server made no decision. The
 // request may be allowed later.
-var ErrUndecided = errors.New("the server that decides on the request did not decide")
+var ErrUndecided = errors.New("the policy server did not decide on the request")
 
 // ErrMisfit means that the client's answers do not match a question after all repetitions of it.
 var ErrMisfit = errors.New("the answers of the client do not match the question")
@@ -55,7 +55,7 @@ func (in *InputRequired) CheckRounds(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after round %d of questions, the maximum by the setting rounds", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after %d rounds of questions, the limit by the setting rounds", in.Requests[0].Key, asked)
 }
 
 // OwnKeys is the prefix of the keys of the edge's own requests. Keys of a backend do not have it.

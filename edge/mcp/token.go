@@ -39,7 +39,7 @@ func (t Token) String() string { return "[token]" }
 
 // ErrNoToken means that the token of a call is no longer available, because the replica that had it
 // was lost and tokens are not stored.
-var ErrNoToken = errors.New("the access token of the call is not known any more")
+var ErrNoToken = errors.New("the access token of the call is no longer known")
 
 type tokenKey struct{}
 

@@ -27,7 +27,7 @@ func number(text string) (any, error) {
 		return strconv.ParseFloat(text, 64)
 	}
 	if len(text) > maxNumber {
-		return nil, fmt.Errorf("a number has %d characters, and is compared with %d at most: send a shorter one", len(text), maxNumber)
+		return nil, fmt.Errorf("a number has %d characters, and numbers of at most %d are compared: send a shorter one", len(text), maxNumber)
 	}
 	d, err := parseDecimal(text)
 	if err != nil {

@@ -205,7 +205,7 @@ func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 	n := p.templates(t)
 	if n > MaxReadings {
 		return Decision{Effect: Deny, Rule: RuleDefault, at: len(p.rules),
-			Err: fmt.Errorf("more than %d templates of the backend match %.200q, each with other variables: have fewer that match the same", MaxReadings, t.Name)}, nil
+			Err: fmt.Errorf("more than %d templates of the backend match %.200q, with different variables: have fewer templates that match the same URI", MaxReadings, t.Name)}, nil
 	}
 	for other := range t.others(n) {
 		if read, err := p.explain(who, other, args); err != nil || read.Effect != Allow && !t.excuses(other.Name, &read) {

@@ -61,7 +61,7 @@ func compileValue(text string, check checking) (*Value, error) {
 	u := uses{variables: map[string]bool{}}
 	u.add(checked.NativeRep())
 	if u.allClaims {
-		return nil, errors.New("it looks at all claims: name each, as principal.claims.tenant")
+		return nil, errors.New("it uses all claims: name each claim, such as principal.claims.tenant")
 	}
 	program, err := env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize))...)
 	if err != nil {
@@ -101,10 +101,10 @@ func (v *Value) Of(who *mcp.Principal) (string, error) {
 	for i := list.Iterator(); i.HasNext() == types.True; {
 		text, ok := i.Next().(types.String)
 		if !ok {
-			return "", errors.New("it is a list of other things than texts")
+			return "", errors.New("it is a list with elements other than texts")
 		}
 		if text == "" || strings.ContainsFunc(string(text), unicode.IsSpace) {
-			return "", fmt.Errorf("its list has a text with a space or none: %.80q", string(text))
+			return "", fmt.Errorf("its list has an empty text, or one with a space: %.80q", string(text))
 		}
 		all = append(all, string(text))
 	}
@@ -147,5 +147,5 @@ func textOf(v ref.Val) (string, error) {
 	case types.Null:
 		return "", nil
 	}
-	return "", fmt.Errorf("it is of type %s, and no text, number or boolean", v.Type().TypeName())
+	return "", fmt.Errorf("it is of type %s, not a text, number or boolean", v.Type().TypeName())
 }

@@ -20,10 +20,10 @@ func TestValues(t *testing.T) {
 		"principal.issuer":                                 {"https://i", "", ""},
 		"principal.client_id":                              {"c", "", ""},
 		"principal.scopes":                                 {"a b", "", ""},
-		"principal.roles":                                  {"", `a text with a space or none: "team admin"`, ""}, // or it would be taken for two roles
+		"principal.roles":                                  {"", `an empty text, or one with a space: "team admin"`, ""}, // or it would be taken for two roles
 		"principal.roles[1]":                               {"team admin", "", ""},
 		`principal.roles.filter(r, !r.contains(" "))`:      {"r", "", ""},
-		`["a", ""]`:                                        {"", "a text with a space or none", ""},
+		`["a", ""]`:                                        {"", "an empty text, or one with a space", ""},
 		"principal.anonymous":                              {"false", "", ""},
 		"principal.claims.tenant":                          {"acme", "", "tenant"},
 		"principal.claims.n":                               {"9007199254740993", "", "n"},
@@ -31,12 +31,12 @@ func TestValues(t *testing.T) {
 		"principal.claims.half":                            {"0.5", "", "half"},
 		"principal.claims.yes":                             {"true", "", "yes"},
 		`principal.claims["null"]`:                         {"", "", "null"},
-		"principal.claims.list":                            {"", "no text, number", "list"},
-		"[principal.claims.n]":                             {"", "a list of other things", "n"},
-		"principal.claims.org":                             {"", "no text, number", "org"},
+		"principal.claims.list":                            {"", "not a text, number", "list"},
+		"[principal.claims.n]":                             {"", "a list with elements other than texts", "n"},
+		"principal.claims.org":                             {"", "not a text, number", "org"},
 		"principal.claims.org.id":                          {"o1", "", "org"},
 		`principal.claims["a.b"]`:                          {"dots", "", "a.b"},
-		"principal.claims.long":                            {"", "no text, number", "long"},
+		"principal.claims.long":                            {"", "not a text, number", "long"},
 		"principal.claims.absent":                          {"", "no such key: absent", "absent"},
 		"principal.claims.secret":                          {"", "no such key: secret", "secret"}, // which only rules look at
 		`"team-" + principal.claims.tenant`:                {"team-acme", "", "tenant"},
@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("the principal was changed: %v", who.Claims)
 	}
 	for text, want := range map[string]string{
-		"": "no expression", "subject": "the variables are principal.anonymous, principal.claims", "principal.claims": "of type map", "principal.claims[principal.subject]": "all claims",
+		"": "not a valid expression", "subject": "the variables are principal.anonymous, principal.claims", "principal.claims": "of type map", "principal.claims[principal.subject]": "all claims",
 		"principal.token": "undeclared", "tool.name": "undeclared", "arguments.x": "undeclared", `{"a": 1}`: "of type map", `timestamp("2026-01-01T00:00:00Z")`: "of type",
 	} {
 		if _, err := CompileValue(text); err == nil || !strings.Contains(err.Error(), want) {

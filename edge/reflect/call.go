@@ -140,7 +140,7 @@ const envelope = 1 << 10
 func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 	text, note, err := strippedJSON(c.types(), m, true)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s was called, but JSON cannot say its answer: %s", c.method.full, plain(err))
+		return nil, "", fmt.Errorf("%s was called, but its answer has no JSON form: %s", c.method.full, plain(err))
 	}
 	var b bytes.Buffer
 	if schema.Wrapped(m.ProtoReflect().Descriptor()) {
@@ -150,7 +150,7 @@ func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
 		return nil, "", err
 	}
 	if b.Len() > c.a.opts.MaxBytes-envelope {
-		return nil, "", fmt.Errorf("%s was called, but its answer has %d bytes as JSON, more than %d (the backend's max-message): ask for less", c.method.full, b.Len(), c.a.opts.MaxBytes)
+		return nil, "", fmt.Errorf("%s was called, but its answer has %d bytes as JSON, more than %d (the backend's max-message): request less", c.method.full, b.Len(), c.a.opts.MaxBytes)
 	}
 	return b.Bytes(), note, nil
 }

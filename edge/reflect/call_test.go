@@ -131,7 +131,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("too many bytes: %.200s", large.text())
 	}
 	huge := e.call("kind_echo", `{"stringField":"`+strings.Repeat("x", 5000)+`"}`)
-	if !huge.result.GetIsError() || !strings.Contains(huge.text(), "ask for less") {
+	if !huge.result.GetIsError() || !strings.Contains(huge.text(), "request less") {
 		t.Errorf("a large answer: %.200s", huge.text())
 	}
 }

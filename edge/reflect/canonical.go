@@ -342,7 +342,7 @@ func (c *canon) any(tok json.Token, text []byte) error {
 		c.out = append(c.out, raw...)
 		return nil
 	case c.anys == maxAny:
-		return fmt.Errorf("more than %d google.protobuf.Any are in one another: nest them less", maxAny)
+		return fmt.Errorf("google.protobuf.Any is nested more than %d deep: nest it less", maxAny)
 	}
 	inner := newCanon(c.types, raw)
 	inner.anys = c.anys + 1

@@ -44,7 +44,7 @@ func (c *call) failed(err error) error {
 	}
 	var size, most int
 	if n, _ := fmt.Sscanf(st.Message(), "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == c.a.opts.MaxBytes {
-		return c.refuse(fmt.Sprintf("%s was called, but its answer has %d bytes, more than %d (the backend's max-message): ask for less",
+		return c.refuse(fmt.Sprintf("%s was called, but its answer has %d bytes, more than %d (the backend's max-message): request less",
 			c.method.full, size, most))
 	}
 	lines := c.details(st.Proto().GetDetails())

@@ -44,7 +44,7 @@ func (a *Adapter) ListTools(ctx context.Context, req *pb.ListToolsRequest, _ ...
 		n, err := strconv.Atoi(at)
 		switch {
 		case err != nil || n < 0 || n > len(m.tools):
-			return nil, status.Errorf(codes.InvalidArgument, "page_token %.40q is none of this list's", token)
+			return nil, status.Errorf(codes.InvalidArgument, "page_token %.40q was not issued for this list", token)
 		case of != m.version:
 			return nil, status.Error(codes.Aborted, "the tools have changed since the page before: list them anew")
 		}

@@ -20,7 +20,7 @@ type answer struct{ raw []byte }
 func (c *call) read(md protoreflect.MessageDescriptor, a answer) (*dynamicpb.Message, error) {
 	s := &scale{types: c.types(), most: c.a.opts.MaxBytes, bases: map[protoreflect.FullName]int{}}
 	if err := s.message(md, a.raw, 0); err != nil {
-		return nil, fmt.Errorf("%s was called, but its answer %w: ask for less", c.method.full, err)
+		return nil, fmt.Errorf("%s was called, but its answer %w: request less", c.method.full, err)
 	}
 	if err := c.acquireMemory(int64(s.memory) + asJSON*int64(s.json)); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *scale) message(md protoreflect.MessageDescriptor, raw []byte, depth int
 		return nil // it is left out
 	}
 	if s.anys++; s.anys > maxAny {
-		return fmt.Errorf("has more than %d google.protobuf.Any in one another", maxAny)
+		return fmt.Errorf("nests google.protobuf.Any more than %d deep", maxAny)
 	}
 	defer func() { s.anys-- }()
 	return s.message(t.Descriptor(), inside, depth+1)

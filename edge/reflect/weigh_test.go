@@ -69,7 +69,7 @@ func TestAnswersAreWeighed(t *testing.T) {
 		"few flags":        {bytesOf(5, repeat([]byte{1}, 100_000)), ""},
 		"depth":            {bytesOf(3, deep(500)), "nests messages more than 128 deep"},
 		"less depth":       {bytesOf(3, deep(50)), ""},
-		"any in any":       {bytesOf(4, anyOf(20)), "more than 8 google.protobuf.Any in one another"},
+		"any in any":       {bytesOf(4, anyOf(20)), "nests google.protobuf.Any more than 8 deep"},
 		"less any in any":  {bytesOf(4, anyOf(5)), ""},
 		"a long text":      {bytesOf(7, repeat([]byte("x"), 10<<20)), ""},
 		"a text too long":  {bytesOf(7, repeat([]byte("x"), 40<<20)), "as JSON, with its default values"},

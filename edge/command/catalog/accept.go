@@ -33,7 +33,7 @@ func accept(args []string, out, stderr io.Writer) error {
 	for _, name := range args[2:] {
 		what, err := locked.Accept(now, name)
 		if err != nil {
-			return fmt.Errorf("catalog: %w; %s is as it was", err, args[0])
+			return fmt.Errorf("catalog: %w; %s is unchanged", err, args[0])
 		}
 		done = append(done, what)
 	}

@@ -43,7 +43,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 			return nil, err
 		case time.Now().Add(dialAgain).Before(end):
 		default:
-			return nil, fmt.Errorf("%w: still so after %v, the --wait: give a longer one if the server is starting", err, d.wait)
+			return nil, fmt.Errorf("%w: still the case after --wait=%v: give a longer one if the server is starting", err, d.wait)
 		}
 		select {
 		case <-time.After(dialAgain):

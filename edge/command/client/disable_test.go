@@ -76,7 +76,7 @@ func TestDisableAndEnable(t *testing.T) {
 			t.Errorf("%q: %v", c.args, err)
 		}
 		body, status = "<html>", http.StatusOK
-		if err := c.do(c.args...); err == nil || !strings.Contains(err.Error(), "no admin address") {
+		if err := c.do(c.args...); err == nil || !strings.Contains(err.Error(), "not the admin address") {
 			t.Errorf("%q: %v", c.args, err)
 		}
 		if err := c.do("--help"); !errors.Is(err, flag.ErrHelp) {

@@ -42,7 +42,7 @@ func TestRollback(t *testing.T) {
 		t.Error(err)
 	}
 	status, body = http.StatusNotFound, "not here"
-	if _, err := run(admin.URL); err == nil || !strings.Contains(err.Error(), "no admin address") {
+	if _, err := run(admin.URL); err == nil || !strings.Contains(err.Error(), "not the admin address") {
 		t.Error(err)
 	}
 	for want, args := range map[string][]string{

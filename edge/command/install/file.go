@@ -79,7 +79,7 @@ func (f hostFile) replace(before, after []byte, project bool, now time.Time) (ba
 	if _, now, err := read(f.path); err != nil {
 		return "", err
 	} else if !bytes.Equal(now, before) {
-		return "", errors.New("it has changed meanwhile: end the host, and try again")
+		return "", errors.New("it has changed meanwhile: stop the host, and try again")
 	}
 	return backup, os.Rename(fresh, f.path)
 }

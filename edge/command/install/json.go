@@ -143,7 +143,7 @@ func (f jsonFormat) verify(was map[string]any, after []byte, section []string, n
 		removeMember(file, section, name)
 	}
 	if !reflect.DeepEqual(got, decoded(v)) || !reflect.DeepEqual(was, is) {
-		return errors.New("the entry cannot be added without a change of something else")
+		return errors.New("the entry cannot be added without changing other content")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	}
 	cfg.Server.Memory = limitMemory(cfg.Server.Memory)
 	if least := cfg.LeastMemory(); cfg.Server.Memory > 0 && cfg.Server.Memory < least {
-		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or server.memory to at least as much",
+		log.Warn("there is too little memory, so requests that need more are refused: give the container more, or set GOMEMLIMIT or server.memory to the least value or more",
 			"memory", cfg.Server.Memory.String(), "least", least.String())
 	}
 	stop = func() {}

@@ -16,7 +16,7 @@ var (
 	errCancelled  = errors.New("the client cancelled the request")
 	errGone       = errors.New("the session has ended")
 	errClosed     = errors.New("this replica is shutting down")
-	errSuperseded = errors.New("a newer stream took this one's place")
+	errSuperseded = errors.New("a newer stream has replaced this one")
 )
 
 // errEvicted means that the copy was evicted between lookup and use. Look it up again.

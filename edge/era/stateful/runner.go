@@ -225,7 +225,7 @@ func (c *runner) report(r *call.Reply) {
 	case call.Oversized:
 		c.e.o.Telemetry.Hit(telemetry.BoundResult)
 	case call.Poison:
-		c.e.log.Error("a call was lost with every replica that ran it, and is not run again: it may be what ends them",
+		c.e.log.Error("a call was lost with each replica that ran it, and is not run again: it may be what ends these replicas",
 			"call", c.First.ID, "session", c.s.rec.Load().print, "method", string(c.First.Method), "target", c.First.Params.Target,
 			"replicas", c.record.Lapses, "attempts", c.e.o.MaxAttempts)
 	}

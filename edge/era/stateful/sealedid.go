@@ -137,7 +137,7 @@ func (s *idSealer) seal(sess *state.Session) (string, bool, error) {
 func (s *idSealer) open(id, seal string) (*sealedSession, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(seal)
 	if err != nil || strings.ContainsAny(seal, "\r\n") || len(raw) < 4 { // the decoder would ignore these characters
-		return nil, fmt.Errorf("it is not base64url of a seal")
+		return nil, fmt.Errorf("it is not a sealed id in base64url")
 	}
 	for _, key := range s.keys {
 		if keyID(key) != [4]byte(raw) {

@@ -17,7 +17,7 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	switch b.Kind {
 	case state.SessionChanged:
 		if err := e.refresh(e.life, s); err != nil {
-			e.log.Warn("a changed session could not be loaded; it is tried again", "error", err)
+			e.log.Warn("a changed session could not be loaded; retrying", "error", err)
 		}
 	case state.ListsServed:
 		if err := e.refresh(e.life, s); err == nil {

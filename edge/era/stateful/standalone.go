@@ -158,7 +158,7 @@ func (e *Era) setPrincipal(a *attachment, who mcp.Principal) {
 	a.updating.Lock()
 	defer a.updating.Unlock()
 	if err := a.feed.SetPrincipal(ctx, who); err != nil {
-		e.log.Debug("a standalone stream could not be given other rights", "error", err)
+		e.log.Debug("the rights of a standalone stream could not be updated", "error", err)
 	}
 }
 

@@ -115,7 +115,7 @@ func checkSingle(h mcp.Header, name string) error {
 // name compares Mcp-Name with the request's target.
 func name(in *mcp.Incoming, params *mcp.Params) error {
 	if !params.HasTarget {
-		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name, uri or taskId of what is asked for, as a string")
+		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name, uri or taskId of the requested object, as a string")
 	}
 	if in.Header == nil {
 		return nil
@@ -141,7 +141,7 @@ func missing(key string) error {
 	if key != "" {
 		what = fmt.Sprintf("params._meta lacks %q, or it has the wrong type", key)
 	}
-	return mcp.Errorf(mcp.KindInvalidParams, `%s: with every request send "_meta":{%q:%q,%q:{}}, with what the client can do in the last`,
+	return mcp.Errorf(mcp.KindInvalidParams, `%s: with every request send "_meta":{%q:%q,%q:{}}, with the client's capabilities in the last object`,
 		what, mcp.MetaVersion, revision.Stateless().Version, mcp.MetaCapabilities)
 }
 

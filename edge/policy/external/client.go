@@ -122,7 +122,7 @@ func (c *Client) Close() { c.conn.Close() }
 func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 	req, omitted, err := request(call, c.o.MaxParams)
 	if err != nil {
-		return Answer{}, mcp.Errorf(mcp.KindInvalidParams, "params cannot be judged by the policy of this server: %w", err)
+		return Answer{}, mcp.Errorf(mcp.KindInvalidParams, "params cannot be sent to the policy server: %w", err)
 	}
 	if omitted != "" && !c.o.AskOmitted {
 		return Answer{Outcome: Omitted, Reason: omitted}, nil

@@ -151,7 +151,7 @@ func membersOf(raw json.RawMessage) (out []member, _ error) {
 	seen := map[string]bool{}
 	err := jsonrpc.Members(raw, func(name string, value json.RawMessage) error {
 		if seen[name] {
-			return fmt.Errorf("the member %.64q stands twice", name)
+			return fmt.Errorf("the member %.64q occurs twice", name)
 		}
 		seen[name] = true
 		out = append(out, member{name, value})

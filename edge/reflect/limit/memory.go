@@ -97,7 +97,7 @@ func (r *Room) Take(bytes int64) error {
 	}
 	switch {
 	case r.released:
-		return fmt.Errorf("the service's methods were learned anew")
+		return fmt.Errorf("the service's methods were learned again")
 	case *held+bytes > m.most && r.bytes+bytes > m.part():
 		return m.full(r.kept)
 	}

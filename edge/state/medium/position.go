@@ -52,7 +52,7 @@ func ParseEventID(id string) (stream string, p Position, err error) {
 	n, err2 := strconv.ParseUint(seq, 10, 64)
 	p = Position{Epoch: Epoch(e), Seq: n}
 	if !ok || !ok2 || stream == "" || len(id) > 128 || err1 != nil || err2 != nil || e == 0 || e > MaxPosition || n > MaxPosition || p.EventID(stream) != id {
-		return "", Position{}, fmt.Errorf("event id %.80q was not given out here", id)
+		return "", Position{}, fmt.Errorf("event id %.80q was not issued here", id)
 	}
 	return stream, p, nil
 }

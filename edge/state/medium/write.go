@@ -81,7 +81,7 @@ func (w *Write) Placed() []Entry {
 // another error if the write is invalid.
 func (w *Write) Check(maxResult int) error {
 	if w.Stream == "" || strings.Contains(w.Stream, ".") || w.Call == "" && len(w.Begin) == 0 {
-		return fmt.Errorf("a write about call %.40q and %d that begin, on stream %.40q: it needs a call, and a name without a dot", w.Call, len(w.Begin), w.Stream)
+		return fmt.Errorf("a write for call %.40q and %d new calls, on stream %.40q: it needs a call, and a stream name without a dot", w.Call, len(w.Begin), w.Stream)
 	}
 	for i, b := range w.Begin {
 		switch {
@@ -102,7 +102,7 @@ func (w *Write) Check(maxResult int) error {
 		return nil
 	}
 	if w.N <= w.After || w.Seq == 0 && len(w.Entries) > 0 {
-		return fmt.Errorf("step %d behind %d of call %.40q, its entries at %d: steps rise, and places begin with 1", w.N, w.After, w.Call, w.Seq)
+		return fmt.Errorf("step %d after step %d of call %.40q, with entries at %d: steps increase, and places begin at 1", w.N, w.After, w.Call, w.Seq)
 	}
 	return w.checkEntries(maxResult)
 }

@@ -45,7 +45,7 @@ func (r *Replica) runLending(ctx context.Context, session string, args []any, ru
 			return p, err
 		}
 		if lends == maxLends {
-			return reply{}, fmt.Errorf("session %.40q grew %d times while its caller's account was asked: %w", session, maxLends, state.ErrUnavailable)
+			return reply{}, fmt.Errorf("session %.40q grew %d times while its caller's account was read: %w", session, maxLends, state.ErrUnavailable)
 		}
 		if args, err = r.lend(ctx, session, args, p); err != nil {
 			return reply{}, err
@@ -118,7 +118,7 @@ func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any)
 // settlement corrects a failed one.
 func (r *Replica) settle(ctx context.Context, session, account, bytes, life string) {
 	if _, err := r.eval(ctx, borrowScript, []string{account}, r.session(session), bytes, bytes, 0, life, "1"); err != nil {
-		r.log.Warn("what a session keeps could not be counted for its caller", "error", err)
+		r.log.Warn("the size of a session could not be charged to its caller", "error", err)
 	}
 }
 

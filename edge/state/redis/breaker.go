@@ -134,7 +134,7 @@ func (r *Replica) tripped(s server, err error) {
 	}
 	r.health.breakerOpened(unavailable(context.Background(), err))
 	x.trips.Add(1)
-	r.log.Warn("Redis does not answer; until it does, what needs the state fails at once", "error", err)
+	r.log.Warn("Redis does not answer; until it does, operations that need the state fail at once", "error", err)
 	x.probes.Go(func() { r.probe(s) })
 }
 

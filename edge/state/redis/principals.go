@@ -102,6 +102,6 @@ func (r *Replica) release(ctx context.Context, key, id string) {
 	actx, cancel := detachedContext(ctx)
 	defer cancel()
 	if err := r.send(actx, key, func() error { return r.client.ZRem(actx, key, escapeID(id)).Err() }); err != nil {
-		r.log.Warn("an ended session still counts for a while", "error", err)
+		r.log.Warn("an ended session still counts against the limit of its principal for a while", "error", err)
 	}
 }

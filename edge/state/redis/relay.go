@@ -58,7 +58,7 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 	case err != nil:
 		return nil, unavailable(ctx, err)
 	case heard == 0 && !clustered(x.r.client):
-		return nil, errors.New("the replica is not there any more")
+		return nil, errors.New("the replica no longer exists")
 	}
 	select {
 	case a := <-answer:

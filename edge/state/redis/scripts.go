@@ -203,7 +203,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	}
 	until, key := fields[0], fields[1]
 	if _, err := r.eval(actx, renewScript, []string{key}, escapeID(session), until); err != nil {
-		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
+		r.log.Warn("the count of a principal's sessions could not be renewed for one of them", "error", err)
 	}
 }
 

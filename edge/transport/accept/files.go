@@ -109,7 +109,7 @@ func (f *Files) reserved(c net.Conn) bool {
 func (f *Files) refuse(c net.Conn) {
 	f.o.Telemetry.Hit(telemetry.BoundFiles)
 	f.sometimes.Do(func() {
-		f.o.Logger.Warn("no file is left for connections but the reserve, they are refused: raise the limit of open files, or lower the setting connections",
+		f.o.Logger.Warn("no file descriptor is left for connections except the reserve, so they are refused: raise the limit of open files, or lower the setting connections",
 			"limit", f.o.Limit, "reserve", f.o.Reserve)
 	})
 	_ = c.SetWriteDeadline(time.Now().Add(shortPause))
@@ -124,7 +124,7 @@ func (f *Files) failed(err error) {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		f.o.Telemetry.Hit(telemetry.BoundFiles)
 		f.sometimes.Do(func() {
-			f.o.Logger.Warn("no file is left, connections wait: raise the limit of open files, or lower the setting connections",
+			f.o.Logger.Warn("no file descriptor is left, so connections wait: raise the limit of open files, or lower the setting connections",
 				"limit", f.o.Limit, "error", err)
 		})
 	} else {

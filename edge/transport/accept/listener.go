@@ -58,8 +58,8 @@ func NewListener(l net.Listener, o Options) *Listener {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Listener{
 		Listener: l, o: o, refusals: newRefusals(o.Max),
-		full:        report{log: o.Logger, what: "connections are refused: there are as many as may be", bound: telemetry.BoundConnections, limit: o.Max},
-		addressFull: report{log: o.Logger, what: "connections of an address are refused: it has as many as one may have", bound: telemetry.BoundAddress, limit: o.MaxPerAddress},
+		full:        report{log: o.Logger, what: "connections are refused: their limit is reached", bound: telemetry.BoundConnections, limit: o.Max},
+		addressFull: report{log: o.Logger, what: "connections of an address are refused: its limit is reached", bound: telemetry.BoundAddress, limit: o.MaxPerAddress},
 		open:        map[*Conn]struct{}{},
 		byAddress:   map[netip.Addr]int{},
 	}
@@ -79,8 +79,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 }
 
 const (
-	fullMessage    = "this server has as many connections as it takes: try again later"
-	addressMessage = "your address has as many connections as one may have: close some, or try again later"
+	fullMessage    = "this server has reached its limit of connections: try again later"
+	addressMessage = "your address has reached its limit of connections: close some, or try again later"
 )
 
 // admit counts a connection, or refuses it and returns nil.

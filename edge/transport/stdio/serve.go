@@ -119,7 +119,7 @@ func (c *conn) drain(out io.Writer) error {
 	case <-idle:
 		return nil
 	case <-time.After(c.opts.Grace):
-		return errors.New("stdio: some calls did not end: the client does not read, or a backend does not let go")
+		return errors.New("stdio: some calls did not end: the client does not read, or a backend does not return")
 	}
 }
 

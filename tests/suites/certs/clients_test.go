@@ -178,6 +178,6 @@ func TestTooManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		return err == nil && resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(body), "your address has as many connections as one may have")
+		return err == nil && resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(body), "your address has reached its limit of connections")
 	})
 }

@@ -42,8 +42,8 @@ func TestApprovalsCommand(t *testing.T) {
 		{"no credentials", "", id, "401 Unauthorized"},
 		{"what to give", "", id, "; give --token-file FILE with a token that an issuer gave to you as a user, with the scope of approvers (mcp:approve"},
 		{"no scope", who.approver("lee", map[string]any{"scope": "mcp:operate"}), id, "403 Forbidden: this needs the scope mcp:approve, which the credentials do not have"},
-		{"the requester", who.approver("ann"), id, "403 Forbidden: the call is your own, by whatever client: another person must approve it"},
-		{"no approver", who.approver("bob", map[string]any{"roles": []string{"staff"}}), id, "403 Forbidden: the policy does not have you among the approvers"},
+		{"the requester", who.approver("ann"), id, "403 Forbidden: the call is your own, whichever client sent it: another person must approve it"},
+		{"no approver", who.approver("bob", map[string]any{"roles": []string{"staff"}}), id, "403 Forbidden: by the policy, you are not an approver of this call"},
 		{"unknown", who.lee, "nothing", "404 Not Found: no call with this id waits for an approval, or it has expired: GET /v1/approvals lists those that wait"},
 	} {
 		if out, err := approvals(t, e, c.token, "grant", c.id); err == nil || out != "" || !strings.Contains(err.Error(), c.want) {

@@ -154,7 +154,7 @@ func TestAPIServerOfKubernetesAway(t *testing.T) {
 	cluster.GoAway(true)
 	e := inCluster(t, cluster)
 	await.Until(t, "the API server to be asked", func() bool {
-		return strings.Contains(e.Log.String(), "the API server of Kubernetes cannot be read")
+		return strings.Contains(e.Log.String(), "cannot read from the Kubernetes API server")
 	})
 	if e.HasServed() {
 		t.Error("it serves and does not know its backends")

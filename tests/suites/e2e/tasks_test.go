@@ -143,7 +143,7 @@ func TestTasksOfOperators(t *testing.T) {
 		t.Errorf("cancelled again, it is %s", got.text)
 	}
 	for _, path := range []string{"/v1/tasks/nobody", "/v1/tasks/" + s.id} {
-		if got := o.get(path).want(http.StatusNotFound); !strings.Contains(got.text, "GET /v1/tasks names") {
+		if got := o.get(path).want(http.StatusNotFound); !strings.Contains(got.text, "GET /v1/tasks lists") {
 			t.Errorf("%s: %s", path, got.text)
 		}
 	}
