@@ -32,7 +32,7 @@ func steep(ctx context.Context, c *capability.Call, in steeping) (steeped, error
 		c.Progress(float64(n), float64(in.Minutes), "")
 		select {
 		case <-time.After(minute):
-		case <-ctx.Done(): // the client has cancelled, or the deadline is over
+		case <-ctx.Done(): // the client has cancelled, or the deadline has passed
 			return steeped{}, ctx.Err()
 		}
 	}

@@ -159,14 +159,14 @@ impl Call {
         Some(self.0.deadline?.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns when the client has cancelled the call, or its deadline is over. The handler
+    /// Returns when the client has cancelled the call, or its deadline has passed. The handler
     /// itself is then dropped; this is for work that it started elsewhere, by `tokio::spawn` or in a thread.
     pub async fn cancelled(&self) {
         // The sender is this call's own, so that it cannot be gone.
         let _ = self.0.cancelled.subscribe().wait_for(|c| *c).await;
     }
 
-    /// Whether the client has cancelled the call, or its deadline is over; see `cancelled`.
+    /// Whether the client has cancelled the call, or its deadline has passed; see `cancelled`.
     pub fn is_cancelled(&self) -> bool {
         *self.0.cancelled.borrow()
     }

@@ -117,7 +117,7 @@ class CallBase:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the client has cancelled the call, or its deadline is over. Plain functions must check it; an async function is cancelled
+        """Whether the client has cancelled the call, or its deadline has passed. Plain functions must check it; an async function is cancelled
         as in asyncio."""
         return self.ended.is_set()
 

@@ -102,7 +102,7 @@ public final class Call {
   }
 
   /**
-   * Whether the client has cancelled the call, or its deadline is over. The handler's thread is then
+   * Whether the client has cancelled the call, or its deadline has passed. The handler's thread is then
    * interrupted.
    */
   public synchronized boolean cancelled() {
