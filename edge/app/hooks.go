@@ -31,7 +31,7 @@ func (a *App) newHook(s *config.OpenHook) (out openHook, err error) {
 	o := hook.Options{
 		Name: s.Name, Target: s.Target, Match: s.When, Timeout: s.Timeout, Open: s.Allows(), Concurrency: s.Concurrency,
 		Audit: s.Audits(), Claims: s.Claims, Tracing: a.telemetry.Conn, Logger: a.log,
-		Observe: a.telemetry.HookAsked,
+		Observe: a.telemetry.RecordHook,
 	}
 	for _, name := range s.On {
 		if p, ok := hook.PointOf(name); ok {

@@ -54,8 +54,8 @@ type queue struct {
 // batch is a list of records that are written together.
 type batch struct {
 	records []Record
-	// hurried is true if the writer was woken because the queue is half full.
-	hurried bool
+	// signalled is true after the writer was woken because the queue is half full.
+	signalled bool
 	// done is closed when all records are written or lost. lost reports which.
 	done chan struct{}
 	lost bool
@@ -98,8 +98,8 @@ func (q *queue) put(r *Record, forced bool) (*batch, error) {
 	q.bytes += size
 	q.count++
 	wake := len(b.records) == 1
-	if !b.hurried && q.bytes > q.most/2 {
-		b.hurried, wake = true, true
+	if !b.signalled && q.bytes > q.most/2 {
+		b.signalled, wake = true, true
 	}
 	q.mu.Unlock()
 	if wake {

@@ -44,7 +44,7 @@ func TestHungIssuerFailsFast(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		i.Slow(time.Hour)
+		i.SetDelay(time.Hour)
 		for n := range 3 {
 			if took, err := next(crm); mcp.AsError(err).Kind != mcp.KindUnavailable || took != 5*time.Second {
 				t.Errorf("caller %d: %v after %v", n, err, took)
@@ -99,7 +99,7 @@ func TestHungIssuerFailsFast(t *testing.T) {
 		if late != 1 {
 			t.Errorf("%d of a hundred callers waited", late)
 		}
-		i.Slow(0)
+		i.SetDelay(0)
 		time.Sleep(30 * time.Second)
 		for range 10 {
 			if _, err := next(crm); err != nil {
@@ -109,11 +109,11 @@ func TestHungIssuerFailsFast(t *testing.T) {
 
 		// One token that hangs among others that do not.
 		for range 10 {
-			i.Slow(time.Hour)
+			i.SetDelay(time.Hour)
 			if took, _ := prove(crm, "mallory"); took != 5*time.Second {
 				t.Errorf("mallory waited %v", took)
 			}
-			i.Slow(0)
+			i.SetDelay(0)
 			if _, err := next(crm); err != nil {
 				t.Errorf("beside one that hangs: %v", err)
 			}

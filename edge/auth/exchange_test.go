@@ -58,7 +58,7 @@ func TestExchange(t *testing.T) {
 		}
 		return value
 	}
-	i.Slow(50 * time.Millisecond)
+	i.SetDelay(50 * time.Millisecond)
 	values := make([]string, 20)
 	var group sync.WaitGroup
 	for n := range values {
@@ -251,7 +251,7 @@ func TestSlowExchange(t *testing.T) {
 		o.Issuers[0].Exchange = exchangeOf()
 		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
 		who := mcp.Principal{Subject: "alice", Issuer: i.URL}
-		i.Slow(3 * time.Second)
+		i.SetDelay(3 * time.Second)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		with := func(ctx context.Context) context.Context {
@@ -270,13 +270,13 @@ func TestSlowExchange(t *testing.T) {
 		if mcp.AsError(stayed).Kind != mcp.KindUnavailable {
 			t.Errorf("%v", stayed)
 		}
-		i.Slow(time.Hour)
+		i.SetDelay(time.Hour)
 		began := time.Now()
 		_, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "3")
 		if took := time.Since(began); mcp.AsError(err).Kind != mcp.KindUnavailable || took > 5*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
-		i.Slow(0) // after two unanswered requests; a third one would open the breaker
+		i.SetDelay(0) // after two unanswered requests; a third one would open the breaker
 		if _, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "4"); err != nil {
 			t.Errorf("when it is back: %v", err)
 		}
@@ -366,7 +366,7 @@ func TestSlowIssuerDelaysNoOther(t *testing.T) {
 		}
 		o.Transport = direct{"slow.example": slow, "well.example": well}
 		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
-		slow.Slow(time.Hour)
+		slow.SetDelay(time.Hour)
 		for n := range auth.MaxAsking {
 			ctx, who := of(t, slow, slow.Token(fmt.Sprint("caller", n), resource))
 			go func() { _, _, _ = x.Prove(ctx, who, "call") }()

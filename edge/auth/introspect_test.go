@@ -88,7 +88,7 @@ func TestLargeAnswers(t *testing.T) {
 // token that it revokes becomes invalid within the minute.
 func TestOpaqueTokensAreRemembered(t *testing.T) {
 	i := issuer.New("https://id.example")
-	i.Slow(time.Second)
+	i.SetDelay(time.Second)
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
 		token := i.Opaque(i.Claims("alice", resource))
 		var work sync.WaitGroup
@@ -133,11 +133,11 @@ func TestIntrospectionOutage(t *testing.T) {
 			t.Fatalf("status %d", got)
 		}
 		for what, set := range map[string]func(is bool){
-			"down": i.Down,
+			"down": i.SetUnavailable,
 			"slow": func(is bool) {
-				i.Slow(0)
+				i.SetDelay(0)
 				if is {
-					i.Slow(time.Hour)
+					i.SetDelay(time.Hour)
 				}
 			},
 			"no secret": func(is bool) { broken = is },
@@ -158,7 +158,7 @@ func TestIntrospectionOutage(t *testing.T) {
 			t.Errorf("status %d, the issuer is back", got)
 		}
 		// Many concurrent introspections run a few at a time, and none is lost.
-		i.Slow(10 * time.Millisecond)
+		i.SetDelay(10 * time.Millisecond)
 		var work sync.WaitGroup
 		for n := range 500 {
 			token := i.Opaque(i.Claims(fmt.Sprint("user", n), resource))

@@ -136,7 +136,7 @@ func TestIntrospectionFailuresAreLogged(t *testing.T) {
 	synctestRun(t, o, func(a *auth.Authenticator) {
 		time.Sleep(time.Second)
 		for phase, down := range []bool{false, true, false} {
-			i.Down(down)
+			i.SetUnavailable(down)
 			for n := range 10 {
 				status(a, fmt.Sprintf("opaque-%d-%d", phase, n))
 			}
@@ -155,7 +155,7 @@ func TestQuestionsOfOneAddress(t *testing.T) {
 	o := asked(i)
 	synctestRun(t, o, func(a *auth.Authenticator) {
 		time.Sleep(time.Second)
-		i.Slow(4 * time.Second)
+		i.SetDelay(4 * time.Second)
 		ask := func(token, address string) int {
 			r := bearer(token)
 			r.RemoteAddr = address
@@ -182,7 +182,7 @@ func TestQuestionsOfOneAddress(t *testing.T) {
 func TestQuestionsThatWaitAreBounded(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, asked(i), func(a *auth.Authenticator) {
-		i.Slow(time.Hour)
+		i.SetDelay(time.Hour)
 		ask := func(ctx context.Context, address, token string) (denied *web.Denial, took time.Duration) {
 			r, began := bearer(token).WithContext(ctx), time.Now()
 			r.RemoteAddr = address
@@ -202,7 +202,7 @@ func TestQuestionsThatWaitAreBounded(t *testing.T) {
 		if denied, took := ask(context.Background(), "192.0.2.2:1", "another"); denied == nil || denied.Status != 503 || took == 0 {
 			t.Errorf("of another address: %+v after %v", denied, took)
 		}
-		i.Slow(0)
+		i.SetDelay(0)
 		if denied, _ := ask(context.Background(), "192.0.2.1:1", i.Opaque(i.Claims("alice", resource))); denied != nil {
 			t.Errorf("afterwards: %+v", denied)
 		}

@@ -54,7 +54,7 @@ func status(a *auth.Authenticator, token string) int {
 // tokens are valid.
 func TestIssuerDownAtStart(t *testing.T) {
 	i := issuer.New("https://id.example")
-	i.Down(true)
+	i.SetUnavailable(true)
 	var log bytes.Buffer
 	o := remote(i)
 	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
@@ -64,7 +64,7 @@ func TestIssuerDownAtStart(t *testing.T) {
 			t.Errorf("%+v", denied)
 		}
 		time.Sleep(5 * time.Minute)
-		i.Down(false)
+		i.SetUnavailable(false)
 		time.Sleep(31 * time.Second)
 		if got := status(a, i.Token("alice", resource)); got != 200 {
 			t.Errorf("status %d, the issuer is back", got)
@@ -78,13 +78,13 @@ func TestIssuerDownAtStart(t *testing.T) {
 // The first callers wait for the keys, for a limited time.
 func TestSlowIssuer(t *testing.T) {
 	i := issuer.New("https://id.example")
-	i.Slow(2 * time.Second)
+	i.SetDelay(2 * time.Second)
 	synctestRun(t, remote(i), func(a *auth.Authenticator) {
 		if got := status(a, i.Token("alice", resource)); got != 200 {
 			t.Errorf("status %d, want 200 after the issuer's %v", got, 4*time.Second)
 		}
 	})
-	i.Slow(time.Hour)
+	i.SetDelay(time.Hour)
 	synctestRun(t, remote(i), func(a *auth.Authenticator) {
 		began := time.Now()
 		if got := status(a, i.Token("alice", resource)); got != 503 || time.Since(began) > 15*time.Second {
@@ -98,7 +98,7 @@ func TestIssuerDownLater(t *testing.T) {
 	i := issuer.New("https://id.example")
 	synctestRun(t, remote(i), func(a *auth.Authenticator) {
 		time.Sleep(time.Second)
-		i.Down(true)
+		i.SetUnavailable(true)
 		for range 11 {
 			time.Sleep(5 * time.Minute)
 			if got := status(a, i.Token("alice", resource)); got != 200 {
@@ -109,7 +109,7 @@ func TestIssuerDownLater(t *testing.T) {
 		if got := status(a, i.Token("alice", resource)); got != 503 {
 			t.Errorf("status %d after the hour", got)
 		}
-		i.Down(false)
+		i.SetUnavailable(false)
 		time.Sleep(31 * time.Second)
 		if got := status(a, i.Token("alice", resource)); got != 200 {
 			t.Errorf("status %d, the issuer is back", got)

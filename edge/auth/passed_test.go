@@ -97,7 +97,7 @@ func TestServerMetadataIsRemembered(t *testing.T) {
 		if n := i.Documents.Load(); n != 0 {
 			t.Errorf("%d fetches before anybody asks", n)
 		}
-		i.Slow(2 * time.Second)
+		i.SetDelay(2 * time.Second)
 		var all sync.WaitGroup
 		var good atomic.Int64
 		for range 50 {
@@ -132,7 +132,7 @@ func TestServerMetadataOfAnIssuerThatIsDown(t *testing.T) {
 	o := options(i)
 	o.Transport = direct{"id.example": i}
 	synctestRun(t, o, func(a *auth.Authenticator) {
-		i.Down(true)
+		i.SetUnavailable(true)
 		for range 600 { // a minute
 			w := passedOn(a)
 			seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
@@ -144,12 +144,12 @@ func TestServerMetadataOfAnIssuerThatIsDown(t *testing.T) {
 		if n := i.Documents.Load(); n < 3 || n > 7 {
 			t.Errorf("%d fetches in a minute", n)
 		}
-		i.Down(false)
+		i.SetUnavailable(false)
 		time.Sleep(31 * time.Second)
 		if w := passedOn(a); w.Code != 200 {
 			t.Errorf("%d, the issuer is back", w.Code)
 		}
-		i.Down(true)
+		i.SetUnavailable(true)
 		for range 118 {
 			time.Sleep(30 * time.Second)
 			if w := passedOn(a); w.Code != 200 {
@@ -160,7 +160,7 @@ func TestServerMetadataOfAnIssuerThatIsDown(t *testing.T) {
 		if w := passedOn(a); w.Code != 503 {
 			t.Errorf("%d after the hour", w.Code)
 		}
-		i.Down(false)
+		i.SetUnavailable(false)
 		time.Sleep(31 * time.Second)
 		if w := passedOn(a); w.Code != 200 {
 			t.Errorf("%d, the issuer is back", w.Code)

@@ -161,19 +161,19 @@ func TestWatchedTokens(t *testing.T) {
 		if revoked.Load() != 1 || good.Load() != 0 {
 			t.Errorf("notified %d times of the one that expired, %d of the other", revoked.Load(), good.Load())
 		}
-		i.Down(true)
+		i.SetUnavailable(true)
 		time.Sleep(55 * time.Minute)
 		if good.Load() != 0 {
 			t.Error("notified while the issuer was down for less than an hour")
 		}
-		i.Down(false)
+		i.SetUnavailable(false)
 		time.Sleep(2 * time.Minute)
-		i.Down(true)
+		i.SetUnavailable(true)
 		time.Sleep(64 * time.Minute)
 		if good.Load() != 1 {
 			t.Error("not notified, the issuer is down for more than an hour")
 		}
-		i.Down(false)
+		i.SetUnavailable(false)
 		scoped := i.Opaque(claims{"sub": "bob", "aud": resource, "scope": "a b"})
 		narrowed := watch(scoped)
 		i.Describe(scoped, claims{"sub": "bob", "aud": resource, "scope": "b a", "used": 2})

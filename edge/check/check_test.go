@@ -68,12 +68,12 @@ func TestCheckUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := reportWithin(t, addr, nil, hurried)
+	out, err := reportWithin(t, addr, nil, shortTiming)
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(out, "cannot be reached") {
 		t.Fatalf("err = %v, output %q", err, out)
 	}
 	for _, target := range []string{"nowhere.invalid:50051", "dns:///nowhere.invalid:50051"} {
-		_, err := reportWithin(t, target, nil, hurried)
+		_, err := reportWithin(t, target, nil, shortTiming)
 		if err == nil || !strings.Contains(err.Error(), `the name "nowhere.invalid"`) || !strings.Contains(err.Error(), "not known to DNS") {
 			t.Errorf("%s: %v", target, err)
 		}

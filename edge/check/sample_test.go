@@ -305,8 +305,8 @@ var patient = timing{
 	reach: await.Patience, again: 200 * time.Millisecond, settle: await.Patience, watched: 150 * time.Millisecond, brief: 20 * time.Millisecond,
 }
 
-// hurried is for backends that do not answer.
-var hurried = timing{
+// shortTiming is for backends that do not answer.
+var shortTiming = timing{
 	reach: 500 * time.Millisecond, again: 200 * time.Millisecond, settle: 200 * time.Millisecond, watched: 100 * time.Millisecond, brief: 20 * time.Millisecond,
 }
 

@@ -66,14 +66,14 @@ func (r *round) endUnapproved(ctx context.Context) error {
 // approve makes the call wait for the approvals that the round requires and the call does not have.
 // It returns nil, nil if the call may continue.
 func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
-	if len(r.duties.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
+	if len(r.required.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
 		return nil, nil
 	}
 	if bytes.Equal(r.before.Call, r.digest(args)) {
 		r.setHeld(r.holds.Has, slices.Clone(r.before.Approved))
 		r.takeGrants()
 	}
-	missing := slices.DeleteFunc(slices.Clone(r.duties.approvals), func(o policy.Obligation) bool {
+	missing := slices.DeleteFunc(slices.Clone(r.required.approvals), func(o policy.Obligation) bool {
 		return slices.ContainsFunc(r.holds.Approved, func(a approved) bool { return bytes.Equal(a.Digest, o.Digest[:]) })
 	})
 	if len(missing) == 0 {

@@ -93,10 +93,10 @@ func (r *round) confirm(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 // recall returns the obligations that the user still has to confirm: the others are remembered for
 // the caller. It sets what the round has once these are confirmed.
 func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ error) {
-	has := make([]agreement, len(r.duties.confirmations))
+	has := make([]agreement, len(r.required.confirmations))
 	r.setHeld(has, r.holds.Approved)
-	for i := range r.duties.confirmations {
-		o := &r.duties.confirmations[i]
+	for i := range r.required.confirmations {
+		o := &r.required.confirmations[i]
 		has[i] = agreement{Name: o.Name, Digest: o.Digest[:]}
 		if o.Remember > 0 && !r.call.Principal.Anonymous() {
 			known, err := r.d.opts.Confirmations.Spent(ctx, r.call.Principal.Key(), r.remembered(o))

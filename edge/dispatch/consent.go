@@ -159,8 +159,8 @@ func (r *round) toolDigest() []byte {
 	return digestOf([]byte(r.call.Set), []byte(t.Owner.Name()), []byte(t.Proto.GetName()))
 }
 
-// duties are the requirements of a round. The zero value requires nothing.
-type duties struct {
+// requirements are the confirmations and approvals that a round needs. The zero value requires nothing.
+type requirements struct {
 	// confirmations and approvals are those of the policy. The service behind an adapter may require
 	// a confirmation, too.
 	confirmations, approvals []policy.Obligation
@@ -169,14 +169,14 @@ type duties struct {
 	declared func(context.Context) context.Context
 }
 
-// noDuties are those of a call that requires nothing. It is shared, and not changed.
-var noDuties duties
+// noRequirements are the requirements of a call that needs none. It is shared, and not changed.
+var noRequirements requirements
 
-// oblige determines the approvals and confirmations that the policy and the service behind an
+// findRequirements determines the approvals and confirmations that the policy and the service behind an
 // adapter require of the round.
-func (r *round) oblige(ctx context.Context) error {
+func (r *round) findRequirements(ctx context.Context) error {
 	t := r.named.Tool
-	if r.duties = &noDuties; t == nil || r.call.Method != mcp.MethodToolsCall {
+	if r.required = &noRequirements; t == nil || r.call.Method != mcp.MethodToolsCall {
 		return nil
 	}
 	var confirmations, approvals []policy.Obligation
@@ -201,7 +201,7 @@ func (r *round) oblige(ctx context.Context) error {
 	if len(confirmations)+len(approvals) == 0 {
 		return nil
 	}
-	r.duties = &duties{confirmations, approvals, declared}
+	r.required = &requirements{confirmations, approvals, declared}
 	r.target.Repeatable = false // the confirmation, or the approval, holds once
 	if len(approvals) > 0 {     // The call waits in a task, whatever its tool says.
 		r.target.Tasks.Optional, r.target.Tasks.AtOnce = !r.target.Tasks.Required, true
@@ -228,7 +228,7 @@ const (
 // setConsent sets the state of the confirmations of a round that has arguments. An answer of the
 // round is accepting: endUnconfirmed has handled the others.
 func (r *round) setConsent(args json.RawMessage) {
-	if r.consent, r.confirmed = notRequired, false; len(r.duties.confirmations) == 0 {
+	if r.consent, r.confirmed = notRequired, false; len(r.required.confirmations) == 0 {
 		switch {
 		case r.before.asked() && r.answer != nil:
 			r.consent = answered
@@ -239,7 +239,7 @@ func (r *round) setConsent(args json.RawMessage) {
 	}
 	r.consent = mustAsk
 	switch {
-	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.hasAll(r.duties.confirmations):
+	case !bytes.Equal(r.before.Call, r.digest(args)) || !r.before.hasAll(r.required.confirmations):
 	case r.before.confirmed():
 		r.consent, r.confirmed = notRequired, true
 		r.setHeld(r.before.Has, r.holds.Approved)

@@ -329,7 +329,7 @@ func TestNoConfirmationsCostNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := resolved.Handle.(*round)
-		if n := leastAllocs(func() { err = errors.Join(err, r.oblige(t.Context())) }); err != nil || (n > 0) != costs {
+		if n := leastAllocs(func() { err = errors.Join(err, r.findRequirements(t.Context())) }); err != nil || (n > 0) != costs {
 			t.Errorf("%v, with confirmations %t: %v allocations", err, costs, n)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	hookv1 "github.com/mcpedge/mcpedge/gen/mcpedge/hook/v1"
 )
 
-// hooking is the state of a round's hooks.
-type hooking struct {
+// hookState is the state of a round's hooks.
+type hookState struct {
 	chain *hook.Chain
 	// ctx is that of the round without the deadline of the backend.
 	ctx context.Context
@@ -33,13 +33,13 @@ func (r *round) startHooks(ctx context.Context) error {
 	}
 	chain, err := r.d.acquireHooks()
 	if err == nil && chain != nil {
-		r.hooks = &hooking{chain: chain, ctx: ctx}
+		r.hooks = &hookState{chain: chain, ctx: ctx}
 	}
 	return err
 }
 
 // release ends the use of the hooks of a round. h may be nil.
-func (h *hooking) release() {
+func (h *hookState) release() {
 	if h != nil {
 		h.chain.Release()
 	}

@@ -301,7 +301,7 @@ func TestNoHooksCostNothing(t *testing.T) {
 			}
 			if chain != nil {
 				defer chain.Release()
-				r.hooks = &hooking{chain: chain, ctx: t.Context()}
+				r.hooks = &hookState{chain: chain, ctx: t.Context()}
 			}
 			if err := r.hookRequest(); err != nil {
 				t.Fatal(err)

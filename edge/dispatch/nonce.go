@@ -155,8 +155,8 @@ func (r *round) usedBefore(ctx context.Context) error {
 // remember stores the answer for the confirmations that were asked and may be remembered. If the
 // store fails or is full, the answer is lost, and the user is asked again.
 func (r *round) remember(ctx context.Context) {
-	for i := range r.duties.confirmations {
-		o := &r.duties.confirmations[i]
+	for i := range r.required.confirmations {
+		o := &r.required.confirmations[i]
 		known := slices.ContainsFunc(r.before.Has, func(a agreement) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
 		if known || o.Remember == 0 || r.call.Principal.Anonymous() {
 			continue

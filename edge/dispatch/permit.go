@@ -121,7 +121,7 @@ func (r *round) applyRules(ctx context.Context) error {
 	if err := r.decide(ctx); err != nil {
 		return err
 	}
-	return r.oblige(ctx)
+	return r.findRequirements(ctx)
 }
 
 // permitUndecided gives the round the permit of one that rules and scopes do not decide.

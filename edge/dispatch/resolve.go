@@ -21,7 +21,7 @@ import (
 // becomes a call of the named tool, bound to its backend, and a call of mcp.ToolReadResource
 // becomes a read.
 func (d *Dispatch) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error) {
-	r := &round{d: d, rules: rules, call: call, duties: &noDuties}
+	r := &round{d: d, rules: rules, call: call, required: &noRequirements}
 	r.target = mcp.Target{Backend: call.Backend, Known: call.Backend != "", Repeatable: call.Method.Repeatable(), Handle: r}
 	if err := r.resolve(ctx); err != nil {
 		r.spendUnconfirmed(ctx)
@@ -84,7 +84,7 @@ func (r *round) resolve(ctx context.Context) error {
 	if disabled := t.Disabled(); disabled != nil {
 		return r.refuseDisabled(ctx, disabled)
 	}
-	if err := r.oblige(ctx); err != nil {
+	if err := r.findRequirements(ctx); err != nil {
 		return err
 	}
 	if t.Away {

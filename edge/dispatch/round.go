@@ -34,16 +34,16 @@ type round struct {
 	allowed access.Permit
 
 	// hooks is nil if no hooks check the round.
-	hooks *hooking
+	hooks *hookState
 
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// duties are the requirements of the round, before is the consent of the previous rounds. answer
+	// required are the requirements of the round, before is the consent of the previous rounds. answer
 	// is the answer to the previous round's question, or nil.
-	duties *duties
-	before *consent
-	answer *mcp.InputResponse
+	required *requirements
+	before   *consent
+	answer   *mcp.InputResponse
 	// holds has in Has the confirmations that the round has once confirmed is true, and in Approved the approvals that it has. It is
 	// replaced by setHeld, not changed.
 	holds *consent

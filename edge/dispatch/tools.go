@@ -104,8 +104,8 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.spend(entered); err != nil {
 		return mcp.Reply{}, r.chargeUnused(ctx, err)
 	}
-	if ctx = entered; r.confirmed && r.duties.declared != nil {
-		ctx = r.duties.declared(ctx)
+	if ctx = entered; r.confirmed && r.required.declared != nil {
+		ctx = r.required.declared(ctx)
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
 	if err != nil {

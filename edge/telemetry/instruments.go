@@ -32,7 +32,7 @@ func (t *Telemetry) instruments() error {
 	t.server.init(histogram(ServerOperation, operationBounds), series.attributes)
 	t.client.init(histogram(ClientOperation, operationBounds), series.attributes)
 	t.backends.init(histogram(BackendCall, callBounds), work.attributes)
-	t.hooks.init(histogram(HookDuration, callBounds), hooking.attributes)
+	t.hooks.init(histogram(HookDuration, callBounds), hookSeries.attributes)
 	t.redis.init(histogram(RedisCommand, redisBounds), command.attributes)
 	t.sessions = histogram(ServerSession, operationBounds)
 	t.listens = histogram(ListenDuration, listenBounds)

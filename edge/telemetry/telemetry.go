@@ -76,7 +76,7 @@ type Telemetry struct {
 	queued   metric.Float64Histogram
 	backends durations[work]
 	redis    durations[command]
-	hooks    durations[hooking]
+	hooks    durations[hookSeries]
 	bounds   bounds
 	trials   trials
 	// hookDecisions has those about questions that were not asked, too.

@@ -441,7 +441,7 @@ func TestCheckTellsOfTLS(t *testing.T) {
 // mcpedge check reports for each issuer whether its keys were read.
 func TestCheckReadsKeys(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
-	bad.Down(true)
+	bad.SetUnavailable(true)
 	settings := t.TempDir() + "/edge.yaml"
 	write := func(issuers string) {
 		if err := os.WriteFile(settings, []byte("auth: {issuers: ["+issuers+"]}\n"), 0o600); err != nil {
@@ -502,7 +502,7 @@ func TestCheckNamesExpiredKeys(t *testing.T) {
 // it.
 func TestCheckWithoutBackends(t *testing.T) {
 	good, bad := issuer.Serve(t), issuer.Serve(t)
-	bad.Down(true)
+	bad.SetUnavailable(true)
 	settings := t.TempDir() + "/edge.yaml"
 	const none = "there is no backend: name some under backends, or serve the bundled demo with demo: true"
 	for name, c := range map[string]struct {

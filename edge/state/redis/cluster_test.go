@@ -49,7 +49,7 @@ func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, ad
 // it since, another one is tried.
 func startNode(t *testing.T, args ...string) *redisserver.Server {
 	t.Helper()
-	redisserver.Need(t)
+	redisserver.Require(t)
 	for attempt := 1; ; attempt++ {
 		s, err := redisserver.Start(append(args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
 			"--cluster-port", fmt.Sprint(freePort(t)))...)

@@ -130,7 +130,7 @@ func startSentinel(t *testing.T, addr string) string {
 	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor edge %s %s 1\n"+
 		"sentinel down-after-milliseconds edge 300\nsentinel failover-timeout edge 2000\n", own, dir, host, port)
 	must(t, os.WriteFile(conf, []byte(text), 0o600))
-	cmd := exec.Command(redisserver.Need(t), conf, "--sentinel")
+	cmd := exec.Command(redisserver.Require(t), conf, "--sentinel")
 	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	sentinel := net.JoinHostPort("127.0.0.1", fmt.Sprint(own))

@@ -22,7 +22,7 @@ type proxy struct {
 	held     chan struct{}
 	conns    map[net.Conn]struct{}
 	// dialed are the ends of the clients that dial made.
-	dialed map[*hurried]struct{}
+	dialed map[*shortDeadlines]struct{}
 	// The reply to what contains match is lost with its connection, so many times.
 	match []byte
 	times int
@@ -34,7 +34,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]struct{}{}, dialed: map[*hurried]struct{}{}}
+	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]struct{}{}, dialed: map[*shortDeadlines]struct{}{}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -190,8 +190,8 @@ func (p *proxy) pointAt(target string) {
 	p.refuse(false)
 }
 
-// hurry is how long a client that dial connected waits for an answer while the proxy holds back.
-const hurry = 300 * time.Millisecond
+// holdTimeout is the longest time from now of the deadlines of a shortDeadlines while the proxy holds data back.
+const holdTimeout = 300 * time.Millisecond
 
 // dial connects a client to the proxy. While the proxy passes data on, the deadlines of the connection are those that the client sets.
 func (p *proxy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -199,25 +199,26 @@ func (p *proxy) dial(ctx context.Context, network, addr string) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	h := &hurried{TCPConn: c.(*net.TCPConn), p: p}
+	h := &shortDeadlines{TCPConn: c.(*net.TCPConn), p: p}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dialed[h] = struct{}{}
 	return h, nil
 }
 
-// hurried is a connection whose deadlines pass soon while its proxy holds back. An operation without a deadline has none then, either.
-type hurried struct {
+// shortDeadlines is a connection that limits its deadlines to holdTimeout while its proxy holds data back. An operation without a deadline
+// still has none.
+type shortDeadlines struct {
 	*net.TCPConn
 	p           *proxy
 	read, write time.Time // the deadlines that were set
 }
 
-func (c *hurried) SetDeadline(at time.Time) error      { return c.set(at, &c.read, &c.write) }
-func (c *hurried) SetReadDeadline(at time.Time) error  { return c.set(at, &c.read) }
-func (c *hurried) SetWriteDeadline(at time.Time) error { return c.set(at, &c.write) }
+func (c *shortDeadlines) SetDeadline(at time.Time) error      { return c.set(at, &c.read, &c.write) }
+func (c *shortDeadlines) SetReadDeadline(at time.Time) error  { return c.set(at, &c.read) }
+func (c *shortDeadlines) SetWriteDeadline(at time.Time) error { return c.set(at, &c.write) }
 
-func (c *hurried) set(at time.Time, deadlines ...*time.Time) error {
+func (c *shortDeadlines) set(at time.Time, deadlines ...*time.Time) error {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
 	for _, d := range deadlines {
@@ -227,9 +228,9 @@ func (c *hurried) set(at time.Time, deadlines ...*time.Time) error {
 }
 
 // apply sets the deadlines for the state of the proxy, whose lock the caller holds.
-func (c *hurried) apply() error {
+func (c *shortDeadlines) apply() error {
 	bound := func(at time.Time) time.Time {
-		if soon := time.Now().Add(hurry); c.p.held != nil && !at.IsZero() && soon.Before(at) {
+		if soon := time.Now().Add(holdTimeout); c.p.held != nil && !at.IsZero() && soon.Before(at) {
 			return soon
 		}
 		return at
@@ -237,7 +238,7 @@ func (c *hurried) apply() error {
 	return errors.Join(c.TCPConn.SetReadDeadline(bound(c.read)), c.TCPConn.SetWriteDeadline(bound(c.write)))
 }
 
-func (c *hurried) Close() error {
+func (c *shortDeadlines) Close() error {
 	c.p.mu.Lock()
 	delete(c.p.dialed, c)
 	c.p.mu.Unlock()

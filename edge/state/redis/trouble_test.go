@@ -259,7 +259,7 @@ func TestHangingRedisHasNoQueue(t *testing.T) {
 	srv := redisserver.ForTest(t)
 	p := startProxy(t, srv.Addr)
 	o := eager(p)
-	o.PoolSize, o.PoolTimeout = 4, hurry
+	o.PoolSize, o.PoolTimeout = 4, holdTimeout
 	c := goredis.NewClient(o)
 	t.Cleanup(func() { _ = c.Close() })
 	r := start(t, c, redis.Options{})

@@ -66,15 +66,15 @@ func Serve(t testing.TB) *Issuer {
 	return i
 }
 
-// Slow delays answers.
-func (i *Issuer) Slow(d time.Duration) {
+// SetDelay delays all responses by d.
+func (i *Issuer) SetDelay(d time.Duration) {
 	i.mu.Lock()
 	i.delay = d
 	i.mu.Unlock()
 }
 
-// Down makes the issuer answer 500, or normally again.
-func (i *Issuer) Down(is bool) {
+// SetUnavailable makes the issuer respond with 500 if is is true, and normally otherwise.
+func (i *Issuer) SetUnavailable(is bool) {
 	i.mu.Lock()
 	i.down = is
 	i.mu.Unlock()

@@ -34,9 +34,9 @@ func Program() (string, error) {
 	return "", ErrMissing
 }
 
-// Need returns the server for a test. Without one the test fails, or is skipped if EnvLeaveOut is
+// Require returns the server for a test. Without one the test fails, or is skipped if EnvLeaveOut is
 // set.
-func Need(t testing.TB) string {
+func Require(t testing.TB) string {
 	t.Helper()
 	path, err := Program()
 	switch {

@@ -63,7 +63,7 @@ func Start(args ...string) (*Server, error) {
 // ForTest is Start for a test; the server ends with it. See Need for a missing server.
 func ForTest(t testing.TB, args ...string) *Server {
 	t.Helper()
-	Need(t)
+	Require(t)
 	s, err := Start(args...)
 	if err != nil {
 		t.Fatal(err)

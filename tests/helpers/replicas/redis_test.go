@@ -10,7 +10,7 @@ import (
 // Acknowledged writes survive a restart. A detached replica has the writes before it was detached,
 // and none after.
 func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
-	redisserver.Need(t)
+	redisserver.Require(t)
 	ctx, dir := context.Background(), t.TempDir()
 	start := func(name string) *Redis {
 		r, err := StartRedis(ctx, dir, name, true)

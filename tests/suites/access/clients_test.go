@@ -40,8 +40,8 @@ type login func(ctx context.Context, link string) (url.Values, error)
 type server interface {
 	// settings are what an edge is told about it.
 	settings() config.Issuer
-	// hurry has the tokens from now on last for lifetime.
-	hurry(t *testing.T)
+	// shortenTokens makes new tokens expire after lifetime.
+	shortenTokens(t *testing.T)
 	// revoke ends what the user has granted: no token can be refreshed any more.
 	revoke(t *testing.T)
 }
@@ -188,7 +188,7 @@ func play(t *testing.T, log *transcript, c client, s server, mayCall func() bool
 	}
 	log.heading("call", false)
 	call("look", "mcp:read")
-	s.hurry(t)
+	s.shortenTokens(t)
 	log.heading("call what takes a further scope", false)
 	call("change", "mcp:read mcp:write")
 	log.heading("call until the token was refreshed", true)

@@ -320,7 +320,7 @@ func atKeycloak(t *testing.T, name, edge string, log *transcript) server {
 
 func (k *keycloakRealm) settings() config.Issuer { return config.Issuer{Issuer: k.issuer} }
 
-func (k *keycloakRealm) hurry(t *testing.T) {
+func (k *keycloakRealm) shortenTokens(t *testing.T) {
 	t.Helper()
 	if err := k.admin(t.Context(), http.MethodPut, "/"+k.name, map[string]any{"accessTokenLifespan": lifetime / time.Second}, nil); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func introspection(issuer, secret string) *config.Introspection {
 	return &config.Introspection{URL: issuer + "/token/introspection", ClientID: "edge", ClientSecretFile: secret, TTL: 1}
 }
 
-func (p *oidcProvider) hurry(t *testing.T) {
+func (p *oidcProvider) shortenTokens(t *testing.T) {
 	t.Helper()
 	p.tell(fmt.Sprintf("lifetime %d", lifetime/time.Second))
 }

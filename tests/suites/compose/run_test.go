@@ -61,7 +61,7 @@ func text(t *testing.T, r *mcp.CallToolResult, err error) string {
 // TestContainers starts every container's command line but the proxy's, each found healthy by its own
 // health check, and uses the edges as one server: each request of a session goes to the next edge.
 func TestContainers(t *testing.T) {
-	redisserver.Need(t)
+	redisserver.Require(t)
 	s := newStack(t)
 	edges := s.project.edges()
 	s.up(append([]string{"tools", "resources", "prompts"}, edges...)...)

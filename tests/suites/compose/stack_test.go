@@ -119,7 +119,7 @@ func (s *stack) program(svc *service, name string) string {
 		return filepath.Join(s.programs, name)
 	}
 	if name == "redis-server" {
-		return redisserver.Need(s.t)
+		return redisserver.Require(s.t)
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {

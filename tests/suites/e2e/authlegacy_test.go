@@ -58,7 +58,7 @@ func TestServerMetadataWithoutIssuer(t *testing.T) {
 	if err := os.WriteFile(keys, []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	id.Down(true)
+	id.SetUnavailable(true)
 	for name, row := range map[string]struct {
 		adjust func(*config.Config)
 		status int

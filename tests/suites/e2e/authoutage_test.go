@@ -81,12 +81,12 @@ func withIntrospection(t *testing.T, id *issuer.Issuer, ttl time.Duration) func(
 // is everything.
 func TestIntrospectionOutage(t *testing.T) {
 	for name, set := range map[string]func(*testing.T, *outage, bool){
-		"answers 500":         func(_ *testing.T, o *outage, is bool) { o.Down(is) },
+		"answers 500":         func(_ *testing.T, o *outage, is bool) { o.SetUnavailable(is) },
 		"refuses connections": func(t *testing.T, o *outage, is bool) { o.refuse(t, is) },
 		"does not answer": func(_ *testing.T, o *outage, is bool) {
-			o.Slow(0)
+			o.SetDelay(0)
 			if is {
-				o.Slow(time.Hour)
+				o.SetDelay(time.Hour)
 			}
 		},
 	} {

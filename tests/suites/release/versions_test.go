@@ -28,7 +28,7 @@ const clients = 10
 
 // TestVersions is one test, since its parts share what was built.
 func TestVersions(t *testing.T) {
-	redisserver.Need(t)
+	redisserver.Require(t)
 	before, now := releases(t)
 	t.Run("backends of the other version", func(t *testing.T) { crossed(t, before, now) })
 	t.Run("rolled under judgement", func(t *testing.T) { judged(t, before, now) })
