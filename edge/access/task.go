@@ -17,7 +17,7 @@ import (
 // DecideTask authorizes a request about a task. It returns nil if the caller may call the task's
 // tool, t, with the stored arguments now, and otherwise policy.ErrHidden, policy.ErrReplaced, a
 // *mcp.Error, or the error of args, as Decide does. Each decision is recorded with the caller, the
-// method and the task, unless task.Quiet is set.
+// method and the task, unless task.Unrecorded is set.
 //
 // The policy server authorizes what the policy allows, as a tools/call of the tool with the
 // arguments. Its answer is cached by task and credentials until the policy is replaced. A failure
@@ -32,7 +32,7 @@ func (x *Decider) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 		return x.c.decidedTask(ctx, call, task, t, v, nil)
 	}
 	decide := p.Decide
-	if task.Quiet {
+	if task.Unrecorded {
 		decide = p.Explain
 	}
 	d, err := decide(&call.Principal, t, args)
@@ -47,7 +47,7 @@ func (x *Decider) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 		v, err = x.refusal(rules, call, &d)
 		return x.c.decidedTask(ctx, call, task, t, v, err)
 	}
-	if x.external == nil || task.Local {
+	if x.external == nil || task.RulesOnly {
 		return x.c.decidedTask(ctx, call, task, t, v, nil)
 	}
 	a, err := x.askOnce(ctx, call, task)
@@ -153,7 +153,7 @@ func toolCall(call *mcp.Call, task *mcp.TaskCall) (*mcp.Call, error) {
 
 // decidedTask implements decided for a request about a task.
 func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, v audit.Verdict, err error) error {
-	if task.Quiet {
+	if task.Unrecorded {
 		return err
 	}
 	print := telemetry.SessionPrint(task.ID)

@@ -154,7 +154,7 @@ func TestTaskQuestionsAreBounded(t *testing.T) {
 	c := governed(t, Options{External: client}, policy.Settings{Default: policy.Allow})
 	spent := errors.New("spent")
 	decide := func(ask func() error) error {
-		task := mcp.TaskCall{ID: "task-1", Tool: "t", Quiet: true, Ask: ask}
+		task := mcp.TaskCall{ID: "task-1", Tool: "t", Unrecorded: true, Ask: ask}
 		return c.InForce().DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksList}, &task, &tool, none)
 	}
 	refuse := func() error { return spent }

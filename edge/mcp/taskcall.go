@@ -18,9 +18,9 @@ type TaskCall struct {
 	// Creator means that the request is one that the creator of the task may always make. It is
 	// recorded, but not decided.
 	Creator bool
-	// Quiet means that the decision is part of another request, such as a list. It is neither
+	// Unrecorded means that the decision is part of another request, such as a list. It is neither
 	// counted nor recorded.
-	Quiet bool
-	// Local means that only rules and scopes decide; the policy server is not asked.
-	Local bool
+	Unrecorded bool
+	// RulesOnly means that only rules and scopes decide, without the policy server.
+	RulesOnly bool
 }

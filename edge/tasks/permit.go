@@ -53,7 +53,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		there.Set = v.set
 		c = &there
 	}
-	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet, Local: what.local}
+	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Unrecorded: what.quiet, RulesOnly: what.local}
 	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
 	if what.within != nil {
 		call.Ask = what.within.ask

@@ -30,7 +30,7 @@ func (r *replica) as(rules *revision.Rules, client, scope string, m mcp.Method, 
 // scoped denies requests without the scope admin, and counts the recorded decisions.
 func scoped(recorded *atomic.Int64) func(*mcp.Call, *mcp.TaskCall) (bool, error) {
 	return func(c *mcp.Call, task *mcp.TaskCall) (bool, error) {
-		if !task.Quiet {
+		if !task.Unrecorded {
 			recorded.Add(1)
 		}
 		if c.Principal.Scopes[0] == "admin" {
