@@ -109,7 +109,7 @@ func clipText(s string) string {
 // without a brief is read with its log.
 func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	sctx, cancel := state.Bounded(ctx)
-	found, err := t.store.Glance(sctx, ids, stream)
+	found, err := t.store.Summaries(sctx, ids, stream)
 	cancel()
 	if err != nil {
 		return nil, t.storeError("", err)
@@ -133,7 +133,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 }
 
 // glanced returns the view of a task for lists, without result, arguments and params of questions.
-func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
+func (t *Tasks) glanced(ctx context.Context, g *medium.Summary) (*view, error) {
 	s := g.Session
 	var b brief
 	if len(g.Brief) == 0 || json.Unmarshal(g.Brief, &b) != nil || b.Tool == "" || g.Ended != (b.Ended != "") {

@@ -129,18 +129,18 @@ type Logs interface {
 	// Read returns the page after a position (PageOf), of at most max entries; 0 lets the medium
 	// choose. It changes nothing. ErrNotFound: the session or the stream does not exist.
 	Read(ctx context.Context, session, stream string, after Position, max int) (Page, error)
-	// Glance returns the call of the stream of that name in each of the sessions; each stream has
-	// one call. Missing ones are nil. It does not use the sessions, and its cost does not depend on
-	// logs, params, states or questions.
-	Glance(ctx context.Context, sessions []string, stream string) ([]*Glance, error)
+	// Summaries returns, for each of the sessions, the summary of the call in its stream of that name;
+	// each such stream has one call. Missing ones are nil. It does not use the sessions, and its cost
+	// does not depend on logs, params, states or questions.
+	Summaries(ctx context.Context, sessions []string, stream string) ([]*Summary, error)
 	// Follow calls wake whenever the log may have grown or gone. This is a hint, which may be
 	// spurious or lost. wake must not block or call the medium. Follow, read, then wait. stop ends
 	// it; call it once, and not from wake.
 	Follow(session, stream string, wake func()) (stop func())
 }
 
-// Glance describes the one call of a stream without its log.
-type Glance struct {
+// Summary describes the only call of a stream without its log.
+type Summary struct {
 	Session *state.Session
 	// Brief is Record.Brief.
 	Brief []byte

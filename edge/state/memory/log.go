@@ -79,29 +79,29 @@ func (m *Medium) trim(s *session) {
 	}
 }
 
-// Glance implements medium.Logs.
-func (r *Store) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+// Summaries implements medium.Logs.
+func (r *Store) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
 	now, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*medium.Glance, len(sessions))
+	out := make([]*medium.Summary, len(sessions))
 	for i, id := range sessions {
 		s, err := r.m.lock(id, now)
 		if err != nil {
 			continue
 		}
 		if l := s.streams[stream]; l != nil && !r.m.lapsed(l, now) {
-			out[i] = s.glance(l.calls[0])
+			out[i] = s.summary(l.calls[0])
 		}
 		s.mu.Unlock()
 	}
 	return out, nil
 }
 
-// glance returns the Glance of a call of a locked session.
-func (s *session) glance(c *storedCall) *medium.Glance {
-	g := &medium.Glance{Session: s.record, Brief: c.Brief, Ended: c.Phase == state.PhaseDone}
+// summary returns the Summary of a call of a locked session.
+func (s *session) summary(c *storedCall) *medium.Summary {
+	g := &medium.Summary{Session: s.record, Brief: c.Brief, Ended: c.Phase == state.PhaseDone}
 	if c.Phase == state.PhaseWaiting && !c.held {
 		for i := range c.Asked {
 			if q := &c.Asked[i]; q.Answer == nil {

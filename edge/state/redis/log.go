@@ -62,11 +62,11 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 	return page, nil
 }
 
-// Glance implements medium.Logs, in one round trip for up to 512 sessions.
-func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
-	out := make([]*medium.Glance, 0, len(sessions))
+// Summaries implements medium.Logs, in one round trip for up to 512 sessions.
+func (r *Replica) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
+	out := make([]*medium.Summary, 0, len(sessions))
 	for batch := range slices.Chunk(sessions, pipeline) {
-		replies, err := r.each(ctx, glanceScript, batch, func(int) []any { return []any{stream} })
+		replies, err := r.each(ctx, summaryScript, batch, func(int) []any { return []any{stream} })
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) 
 			if err != nil {
 				return nil, err
 			}
-			g := &medium.Glance{Session: s, Brief: brief, Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
+			g := &medium.Summary{Session: s, Brief: brief, Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
 			for _, v := range rep.list(3) {
 				id, _ := v.(string)
 				g.Waits = append(g.Waits, id)

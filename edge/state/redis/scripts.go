@@ -59,7 +59,7 @@ var (
 	answerScript, claimScript    = steps("answer"), steps("claim")
 	knownScript, restoreScript   = steps("known"), steps("restore")
 	pageScript, orphansScript    = steps("page"), steps("orphans")
-	askingScript, glanceScript   = steps("asking"), steps("glance")
+	askingScript, summaryScript  = steps("asking"), steps("summary")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
 	postponeScript               = own("postpone")

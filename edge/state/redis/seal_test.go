@@ -129,7 +129,7 @@ func TestReplicaWithoutTheKeys(t *testing.T) {
 		return err
 	}())
 	lacks("Read", func() error { _, err := without.Read(ctx, "sealed", "st", medium.Position{}, 0); return err }())
-	lacks("Glance", func() error { _, err := without.Glance(ctx, []string{"sealed"}, "st"); return err }())
+	lacks("Summaries", func() error { _, err := without.Summaries(ctx, []string{"sealed"}, "st"); return err }())
 	if after := c.HGetAll(ctx, "mcpedge:{sealed}:c:c").Val(); fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the call was changed:\n%q\n%q", before, after)
 	}

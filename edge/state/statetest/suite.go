@@ -70,7 +70,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 		{"Invariant 8 no stranger", noStranger},
 		{"Invariant 9 no leak", noLeak},
 		{"directory", directory},
-		{"glances", glances},
+		{"summaries", summaries},
 		{"lost replies", again},
 		{"races", races},
 	} {

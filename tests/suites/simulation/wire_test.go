@@ -28,7 +28,7 @@ const (
 	opLoad
 	opAsking
 	opOf
-	opGlance
+	opSummaries
 	opList
 	backendRuns
 	backendEnds
@@ -363,10 +363,10 @@ func (x *wire) List(ctx context.Context, cursor string, most int) ([]*state.Sess
 	return got.page, got.next, err
 }
 
-// Glance implements medium.Logs.
-func (x *wire) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
-	return ask(ctx, x, arrival{what: opGlance, n: callerOf(ctx)}, func() ([]*medium.Glance, error) {
-		return x.view.Glance(context.Background(), sessions, stream)
+// Summaries implements medium.Logs.
+func (x *wire) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
+	return ask(ctx, x, arrival{what: opSummaries, n: callerOf(ctx)}, func() ([]*medium.Summary, error) {
+		return x.view.Summaries(context.Background(), sessions, stream)
 	})
 }
 

@@ -49,22 +49,22 @@ func (m *Medium) logOf(at place) ([]medium.Entry, medium.Position, []*medium.Rec
 	return nil, medium.Position{}, nil
 }
 
-// Glance implements medium.Logs.
-func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+// Summaries implements medium.Logs.
+func (r *Replica) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
 	m := r.m
 	err := m.op(ctx)
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*medium.Glance, len(sessions))
+	out := make([]*medium.Summary, len(sessions))
 	for i, session := range sessions {
 		for _, id := range m.ids {
 			c := m.calls[id]
 			if c == nil || c.rec.Session != session || c.rec.Stream != stream || m.sessions[session] == nil {
 				continue
 			}
-			g := &medium.Glance{Session: m.sessions[session], Brief: c.rec.Brief, Ended: c.rec.Phase == state.PhaseDone}
+			g := &medium.Summary{Session: m.sessions[session], Brief: c.rec.Brief, Ended: c.rec.Phase == state.PhaseDone}
 			for j := range c.rec.Asked {
 				if q := &c.rec.Asked[j]; c.rec.Phase == state.PhaseWaiting && q.Answer == nil {
 					g.Waits = append(g.Waits, q.ID)
