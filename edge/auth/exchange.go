@@ -284,7 +284,7 @@ func (x *Exchanger) digest(token mcp.Token, who *mcp.Principal) digest {
 	return sha256.Sum256(append(text, x.key...))
 }
 
-// exchangeInTurn asks an issuer once there is a place, unless its breaker is open.
+// exchangeInTurn exchanges a token at an issuer, after waiting for one of its slots, unless its breaker is open.
 func (x *Exchanger) exchangeInTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, who *mcp.Principal, d digest) exchanged {
 	b := x.breakers[from]
 	if b.State() == gobreaker.StateOpen {

@@ -29,7 +29,7 @@ func Take(command, flag, want string, args []string) (values, rest []string, err
 	return values, rest, nil
 }
 
-// TakeLast is Take for a flag whose last value is used. value is empty if the flag is absent.
+// TakeLast is like Take, and returns only the last value, or an empty text if the flag is absent.
 func TakeLast(command, flag, want string, args []string) (value string, rest []string, err error) {
 	values, rest, err := Take(command, flag, want, args)
 	if err == nil && len(values) > 0 {

@@ -57,9 +57,9 @@ type Incoming struct {
 // Credentials detects credentials that become invalid before Principal.Until, or give other rights.
 // It is safe for concurrent use.
 type Credentials interface {
-	// Watch calls fn, at most once, when the credentials in a header are found to be invalid, or to
-	// give other rights than p, which they were accepted as, until stop is called. fn must not
-	// block. A nil stop means that these credentials cannot be watched.
+	// Watch calls fn, at most once, when the credentials in a header become invalid, or give other
+	// rights than those of p, the principal that they were accepted for, until stop is called. fn must
+	// not block. A nil stop means that these credentials cannot be watched.
 	Watch(h Header, p Principal, fn func()) (stop func())
 }
 

@@ -124,8 +124,8 @@ func (g *Group) catchUp(returns uint64) {
 	}
 }
 
-// cleanUp ends records that a Begin that seemed to fail may have left. A Begin that concludes its call
-// leaves none.
+// cleanUp ends the records that a Begin may have stored although it failed for this replica. A
+// Begin that concludes its call stores none.
 func (g *Group) cleanUp() {
 	if g.concluded {
 		return

@@ -301,7 +301,7 @@ func (e *Entry) Resource(x *pb.Resource) *pb.Resource {
 	return out
 }
 
-// Template is Tool for resource templates.
+// Template is like Tool, for resource templates.
 func (e *Entry) Template(x *pb.ResourceTemplate) *pb.ResourceTemplate {
 	if !e.rewrites() {
 		return x

@@ -40,8 +40,8 @@ type host struct {
 	// remote returns the entry for a URL, local the entry for a command. A nil remote means that the
 	// file cannot have URLs.
 	remote, local func(entry) values
-	// token returns the reference that the host replaces by an environment variable in a header. nil
-	// means that it replaces none. variableMember is the member with the name of the variable
+	// token returns a reference to an environment variable, which the host expands in headers. nil
+	// means that it expands none. variableMember is the member of the entry that names the variable
 	// instead. Empty means that there is no such member.
 	token          func(variable string) string
 	variableMember string

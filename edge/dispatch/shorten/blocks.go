@@ -64,7 +64,7 @@ func (blocks sizedBlocks) total() (sum int) {
 	return sum
 }
 
-// within selects blocks, in their order, that have at most most bytes together.
+// within selects blocks, in their order, of up to most bytes together.
 //
 // A block that cannot be cut, such as a link, is kept if it fits into half of most, or into the
 // bytes that the texts leave, whichever is more. The remaining bytes are for the texts. The first

@@ -43,7 +43,7 @@ func (f *facts) conditions(keys []string) {
 	}
 }
 
-// takeTexts moves the author's words about all forms to the first of them.
+// takeTexts adds the author's texts of of, which apply to all forms, to f, the first form.
 func (f *facts) takeTexts(of *facts) {
 	if f == of {
 		return
@@ -61,7 +61,7 @@ func (f *facts) takeTexts(of *facts) {
 	}
 }
 
-// dropTexts removes from a further form what the first one says for all.
+// dropTexts removes from f the texts and keywords that of, the first form, already has for all forms.
 func (f *facts) dropTexts(of *facts) {
 	if f.title == of.title {
 		f.title = ""

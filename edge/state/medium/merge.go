@@ -95,10 +95,10 @@ func fit(log []Entry, e Entry) []Entry {
 	return slices.Insert(log, i, e)
 }
 
-// MissingEntries returns the entries that the log of a batch lacks, after the record of their call was
-// merged. has is the last entry of the call that the log has, as its writer placed it; from is the
-// replica's record, now the merged one. Such a log is not merged, because its entries have places
-// that their writers do not know.
+// MissingEntries returns the entries of a call of a batch that the log lacks, after the call's
+// record was merged. has is the position, as its writer counts, of the last entry of the call in
+// the log. from is the replica's record, now the merged one. The log of a batch is not merged
+// itself, because writers do not know the places of their entries in it.
 func MissingEntries(has Position, now, from *Record, entries []Entry) (out []Entry) {
 	for _, e := range entries {
 		if now.Epoch == from.Epoch && (e.Epoch > has.Epoch || e.Epoch == has.Epoch && e.Seq > has.Seq) {

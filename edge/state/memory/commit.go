@@ -84,8 +84,8 @@ func weight(r *medium.Record) int {
 	return n
 }
 
-// begins makes the calls that a write begins in a locked session, with their stream; none if they
-// exist.
+// begins creates the calls that a write begins, and their stream, in a locked session. It returns
+// none if they exist already.
 func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*storedCall, error) {
 	if len(w.Begin) == 0 {
 		return nil, nil

@@ -39,8 +39,8 @@ func NewPair(sub, super *Doc, mode Mode) *Pair {
 }
 
 // Within reports whether it is proved that the schema b of super accepts every value that the
-// schema a of sub accepts. level is the number of members and elements on the way to the values; 0
-// is the root.
+// schema a of sub accepts. level is the depth of the values: the number of members and elements
+// above them. 0 is the root.
 func (p *Pair) Within(a, b any, level int) bool {
 	p.level = level
 	return p.within(a, b)
