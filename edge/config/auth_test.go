@@ -126,7 +126,7 @@ func TestParseAPIKeys(t *testing.T) {
 		"- {name: \"a\\u202e\", sha256: " + sumOfAbc + "}": "without control characters",
 		"- null":                                 "sha256",
 		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",
-		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of characters",
+		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of visible characters",
 		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", scopes: [x]}":                    "other scopes, roles or claims than in entry 1",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {t: x}}\n- {name: a, sha256: " + strings.Repeat("ab", 32) + ", claims: {t: y}}": "other scopes, roles or claims than in entry 1",
 		"- {name: a, sha256: " + sumOfAbc + ", claims: {sub: b}}":                                                                      "claims: sub cannot be given: the subject is name",

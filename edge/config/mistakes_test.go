@@ -161,7 +161,7 @@ func TestMistakes(t *testing.T) {
 		{"listen: {address: 127.0.0.1:80}\nadmin: {address: 127.0.0.1:80}\n", ":2: admin.address: \"127.0.0.1:80\" is the address of listen, too"},
 		{"listen: {address: 127.0.0.1:9090}\n", "admin.address: \"127.0.0.1:9090\" is the address of listen, too"},
 		{"listen: {public-url: mcp.example.com}\n", ":1: listen.public-url: \"mcp.example.com\" is not an http or https URL"},
-		{"listen: {trusted-proxies: [proxy.internal]}\n", ":1: listen.trusted-proxies[0]: \"proxy.internal\" is not an address"},
+		{"listen: {trusted-proxies: [proxy.internal]}\n", ":1: listen.trusted-proxies[0]: \"proxy.internal\" is neither an address nor a network"},
 		{"listen: {tls: {cert: a.pem}}\n", ":1: listen.tls: "},
 		{"redis: {url: localhost:6379}\n", ":1: redis.url: "},
 		// Backends.
@@ -175,7 +175,7 @@ func TestMistakes(t *testing.T) {
 		{"auth: {}\n", ":1: auth: there are neither issuers nor api-keys"},
 		{"auth:\n  issuers:\n  - issuer: example.com\n", ":3: auth.issuers[0]: issuer: \"example.com\" is not an http or https URL"},
 		{"auth:\n  api-keys: k\n  dpop: maybe\n", ":3: auth.dpop: \"maybe\""},
-		{"policy:\n  default: deny\n  rules:\n  - {name: r, when: 'tool.nam == 1', then: hide}\n", ":4: policy: rules[0] r: when: it is no expression"},
+		{"policy:\n  default: deny\n  rules:\n  - {name: r, when: 'tool.nam == 1', then: hide}\n", ":4: policy: rules[0] r: when: it is not a valid expression"},
 		{"policy:\n  default: maybe\n", ":2: policy: default: "},
 		{"quotas:\n- {per: tool, rate: often}\n", ":2: quotas[0]"},
 		{"log: {level: loud}\n", ":1: log.level: \"loud\""},

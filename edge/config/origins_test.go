@@ -24,7 +24,7 @@ func TestSourcesAreNamed(t *testing.T) {
 		{args: []string{"--log-level=verbose"}, env: map[string]string{"MCPEDGE_LOG_LEVEL": "info"}, want: `--log-level: log.level: "verbose": `},
 		{env: map[string]string{"MCPEDGE_BACKENDS": "lab=http://h:1"}, want: `MCPEDGE_BACKENDS: backends[0]`},
 		{args: []string{"--backend", "lab=http://h:1"}, want: `--backend: backends[0]`},
-		{env: map[string]string{"MCPEDGE_REDIS_SEAL_KEYS": "abc"}, want: `MCPEDGE_REDIS_SEAL_KEYS: redis.seal-keys[0] is no base64`},
+		{env: map[string]string{"MCPEDGE_REDIS_SEAL_KEYS": "abc"}, want: `MCPEDGE_REDIS_SEAL_KEYS: redis.seal-keys[0] is not 32 bytes in base64`},
 		{env: map[string]string{"MCPEDGE_REDIS_URL": "localhost"}, want: `MCPEDGE_REDIS_URL: redis.url: `},
 		{env: map[string]string{"MCPEDGE_LISTEN_PUBLIC_URL": "x"}, want: `MCPEDGE_LISTEN_PUBLIC_URL: listen.public-url: "x"`},
 		{env: map[string]string{"MCPEDGE_LISTEN_TRUSTED_PROXIES": "x"}, want: `MCPEDGE_LISTEN_TRUSTED_PROXIES: listen.trusted-proxies[0]: "x"`},

@@ -78,7 +78,7 @@ policy:
 func TestPolicyIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"policy: {rules: [{name: r, when: 'true', then: allow}]}":                        "policy: default: it is missing",
-		"policy: {default: deny, rules: [{name: r, when: 'tool.nam == 1', then: hide}]}": "policy: rules[0] r: when: it is no expression",
+		"policy: {default: deny, rules: [{name: r, when: 'tool.nam == 1', then: hide}]}": "policy: rules[0] r: when: it is not a valid expression",
 		"policy: {default: deny, rules: [{name: r, when: 'true', then: permit}]}":        `then: "permit": use allow, hide or deny`,
 		"policy: {scopes: [{need: [a b]}]}":                                              `policy: scopes[0]: need: "a b" is not a scope`,
 		"policy: {lists: some}":                                                          `policy: lists: "some"`,

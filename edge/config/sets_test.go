@@ -114,7 +114,7 @@ func TestInvalidSets(t *testing.T) {
 		"sets: {a: {title: A}}":                                                  "sets.a: include: it is missing",
 		"sets:\n  a:\n    include: {backends: [nix]}\n":                          `5: sets.a.include.backends: "nix" is not a backend`,
 		"sets:\n  a:\n    include: {tools: [a]}\n    when: ''\n":                 "6: sets.a.when: ",
-		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":          "6: sets.a.when: it is no expression",
+		"sets:\n  a:\n    include: {tools: [a]}\n    when: tool.name\n":          "6: sets.a.when: it is not a valid expression",
 		"sets: {a: {include: {groups: [g]}}}":                                    `no entry of the catalog has the group "g"`,
 		"sets: {a: {include: {tools: ['']}}}":                                    "an entry is empty",
 		"sets: {a: {include: {tools: [a]}, scopes: ['a b']}}":                    "sets.a.scopes",

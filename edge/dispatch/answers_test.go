@@ -54,16 +54,16 @@ func TestMisfitOf(t *testing.T) {
 		{age, `{"action":"accept"}`, "age"},
 		{age, `{"action":"decline"}`, ""},
 		{age, `{"action":"decline","content":{"age":"x"}}`, ""},
-		{age, `{"action":"maybe"}`, "no result of elicitation/create"},
-		{age, `{"action":"accept","content":{"age":{"nested":1}}}`, "no result of elicitation/create"},
+		{age, `{"action":"maybe"}`, "not a result of elicitation/create"},
+		{age, `{"action":"accept","content":{"age":{"nested":1}}}`, "not a result of elicitation/create"},
 		{form(`{"type":"object","properties":{"day":{"type":"string","format":"date"}}}`), `{"action":"accept","content":{"day":"soon"}}`, "at '/day'"},
 		{form(`{"type":"object","properties":{"day":{"type":"string","format":"date"}}}`), `{"action":"accept","content":{"day":"2026-11-27"}}`, ""},
-		{age, `[]`, "no result of elicitation/create"},
+		{age, `[]`, "not a result of elicitation/create"},
 		{form(`{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}`), `{"action":"accept","content":{"a":7}}`, ""},
 		{form(`{"description":"` + strings.Repeat("x", maxFormSchema) + `","required":["a"]}`), `{"action":"accept"}`, ""},
 		{&mcp.InputRequest{Method: mcp.MethodElicit, URLMode: true, Params: json.RawMessage(`{"mode":"url","message":"m"}`)}, `{"action":"accept"}`, ""},
 		{sample, `{"role":"assistant","content":{"type":"text","text":"w"},"model":"m"}`, ""},
-		{sample, `{"role":"none"}`, "no result of sampling/createMessage"},
+		{sample, `{"role":"none"}`, "not a result of sampling/createMessage"},
 	} {
 		err := misfitOf(x.question, &mcp.InputResponse{Result: json.RawMessage(x.answer)})
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {

@@ -154,11 +154,11 @@ func TestServicesThatCannotBeBackends(t *testing.T) {
 	external := service("x", grpcPort)
 	external.Spec.Type, external.Spec.ExternalName = api.ServiceTypeExternalName, "example.com"
 	for want, s := range map[string]*api.Service{
-		`mcpedge.io/kind: "mcp": use contract or reflect`:                               service("x", grpcPort, "kind=mcp"),
-		`mcpedge.io/tls: "yes": use true or false`:                                      service("x", grpcPort, "tls=yes"),
-		`it has no port "50052" but http (80), grpc (50051)`:                            service("x", grpcPort, "port=50052"),
-		`it has no port "grpc" but http (80), metrics (90): name one grpc, or say with`: service("x", []api.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 90}}),
-		`of type ExternalName, which has no endpoints: name "example.com" among`:        external,
+		`mcpedge.io/kind: "mcp": use contract or reflect`:                                           service("x", grpcPort, "kind=mcp"),
+		`mcpedge.io/tls: "yes": use true or false`:                                                  service("x", grpcPort, "tls=yes"),
+		`it has no port "50052", only http (80), grpc (50051)`:                                      service("x", grpcPort, "port=50052"),
+		`it has no port "grpc", only http (80), metrics (90): name a port grpc, or select one with`: service("x", []api.ServicePort{{Name: "http", Port: 80}, {Name: "metrics", Port: 90}}),
+		`of type ExternalName, which has no endpoints: name "example.com" among`:                    external,
 	} {
 		if _, err := read(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %s", err, want)

@@ -13,20 +13,20 @@ func TestCompile(t *testing.T) {
 	}
 	card := redact.Rule{Name: "a", Pattern: "card"}
 	for want, rules := range map[string][]redact.Rule{
-		`redact[0] : name: ""`:                       {{Pattern: "card"}},
-		`redact[1] a: name: "a" is used twice`:       {card, card},
-		`redact[0] a: pattern: give it either`:       {{Name: "a"}},
-		`redact[0] a: pattern: there is no named`:    {{Name: "a", Pattern: "cards"}},
-		`redact[0] a: pattern: it is no expression`:  {{Name: "a", Pattern: "(["}},
-		`redact[0] a: pattern: it matches the empty`: {{Name: "a", Pattern: "x*"}},
-		`needs more than 1000 instructions`:          {{Name: "a", Pattern: "(abc){900}"}},
-		`redact[0] a: path: "customer.iban" begins`:  {{Name: "a", Path: "customer.iban"}},
-		`redact[0] a: path: "result": write`:         {{Name: "a", Path: "result"}},
-		`redact[0] a: path: "result.a..b": write`:    {{Name: "a", Path: "result.a..b"}},
-		`redact[0] a: in: "log" is not a place`:      {{Name: "a", Pattern: "card", In: []string{"log"}}},
-		`replace: the pattern of "a" matches "`:      {{Name: "a", Pattern: "card", Replace: "4111111111111111"}},
-		`replace: it has 300 bytes`:                  {{Name: "a", Pattern: "card", Replace: strings.Repeat("x", 300)}},
-		`redact[0] b: replace: the pattern of "a"`:   {{Name: "b", Pattern: "card", Replace: "a@b.de"}, {Name: "a", Pattern: "email"}},
+		`redact[0] : name: ""`:                                   {{Pattern: "card"}},
+		`redact[1] a: name: "a" is used twice`:                   {card, card},
+		`redact[0] a: pattern: give it either`:                   {{Name: "a"}},
+		`redact[0] a: pattern: there is no named`:                {{Name: "a", Pattern: "cards"}},
+		`redact[0] a: pattern: it is not a valid RE2 expression`: {{Name: "a", Pattern: "(["}},
+		`redact[0] a: pattern: it matches the empty`:             {{Name: "a", Pattern: "x*"}},
+		`needs more than 1000 instructions`:                      {{Name: "a", Pattern: "(abc){900}"}},
+		`redact[0] a: path: "customer.iban" begins`:              {{Name: "a", Path: "customer.iban"}},
+		`redact[0] a: path: "result": write`:                     {{Name: "a", Path: "result"}},
+		`redact[0] a: path: "result.a..b": write`:                {{Name: "a", Path: "result.a..b"}},
+		`redact[0] a: in: "log" is not a place`:                  {{Name: "a", Pattern: "card", In: []string{"log"}}},
+		`replace: the pattern of "a" matches "`:                  {{Name: "a", Pattern: "card", Replace: "4111111111111111"}},
+		`replace: it has 300 bytes`:                              {{Name: "a", Pattern: "card", Replace: strings.Repeat("x", 300)}},
+		`redact[0] b: replace: the pattern of "a"`:               {{Name: "b", Pattern: "card", Replace: "a@b.de"}, {Name: "a", Pattern: "email"}},
 	} {
 		if _, err := redact.Compile(rules); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", rules, err, want)

@@ -123,7 +123,7 @@ func TestList(t *testing.T) {
 		!strings.Contains(out.String(), `"inputSchema"`) {
 		t.Errorf("%s, %v", &out, err)
 	}
-	for want, args := range map[string][]string{"write mcpedge list URL": nil, "no URL": {"x"}, "2 arguments": {url, "x"}} {
+	for want, args := range map[string][]string{"write mcpedge list URL": nil, "is not a URL": {"x"}, "2 arguments": {url, "x"}} {
 		if err := List(t.Context(), args, "test", &out, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v; want %q", args, err, want)
 		}

@@ -110,8 +110,8 @@ func TestCall(t *testing.T) {
 	for want, args := range map[string][]string{
 		"give --token-file":    {url, "add"},
 		"unknown tool":         {url, "nothing", "--token-file", key},
-		"no URL":               {"127.0.0.1:8080", "add"},
-		"no JSON object":       {url, "add", "[1]"},
+		"not a URL":            {"127.0.0.1:8080", "add"},
+		"not a JSON object":    {url, "add", "[1]"},
 		"mcpedge call URL":     {url},
 		"write it as 'NAME":    {url, "add", "--header", "x"},
 		"no such file":         {url, "add", "--token-file", key + "s"},

@@ -47,7 +47,7 @@ func TestRollback(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"write mcpedge catalog rollback URL": {}, "2 arguments": {admin.URL, "x"},
-		"no URL of an admin address": {"127.0.0.1"}, "--token-file": {admin.URL, "--token-file", token + ".gone"},
+		"is not a URL of an admin address": {"127.0.0.1"}, "--token-file": {admin.URL, "--token-file", token + ".gone"},
 	} {
 		if _, err := run(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", args, err, want)
