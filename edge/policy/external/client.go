@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	envoyv1 "github.com/mcpedge/mcpedge/gen/mcpedge/envoy/v1"
 	"github.com/mcpedge/mcpedge/internal/grpcconn"
 )
 
@@ -39,6 +39,9 @@ type Options struct {
 
 // DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = 200 * time.Millisecond
+
+// method is the RPC of Envoy's protocol.
+const method = "/envoy.service.auth.v3.Authorization/Check"
 
 // maxResponse bounds the size of a response. Only the reason of a denial is read from it.
 const maxResponse = 256 << 10
@@ -82,7 +85,7 @@ type Answer struct {
 type Client struct {
 	o      Options
 	conn   *grpcconn.Conn
-	checks authv3.AuthorizationClient
+	checks grpc.ClientConnInterface
 	log    *slog.Logger
 	outage grpcconn.Outage
 }
@@ -103,7 +106,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	return &Client{
-		o: o, conn: conn, checks: authv3.NewAuthorizationClient(conn.Traced(o.Tracing)),
+		o: o, conn: conn, checks: conn.Traced(o.Tracing),
 		log: o.Logger.With("target", o.Target, "timeout", o.Timeout),
 	}, nil
 }
@@ -133,7 +136,8 @@ func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
 	defer c.conn.Release()
 	bounded, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
-	resp, err := c.checks.Check(bounded, req)
+	resp := &envoyv1.CheckResponse{}
+	err = c.checks.Invoke(bounded, method, req, resp, grpc.StaticMethod())
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Answer{}, mcp.Errorf(mcp.KindCancelled, "the request ended before its policy server had answered: %w", context.Cause(ctx))

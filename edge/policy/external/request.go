@@ -5,11 +5,10 @@ import (
 	"maps"
 	"strings"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	envoyv1 "github.com/mcpedge/mcpedge/gen/mcpedge/envoy/v1"
 )
 
 const (
@@ -41,7 +40,7 @@ var withheld = map[string]bool{"authorization": true, "proxy-authorization": tru
 // U+FFFD, because protobuf cannot represent them. most bounds the params, in bytes of JSON. omitted
 // describes the omitted params other than `_meta`, with the reason; empty means none. The error
 // means that the params cannot be sent at all, which is the client's fault.
-func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string, _ error) {
+func request(call *mcp.Call, most int) (req *envoyv1.CheckRequest, omitted string, _ error) {
 	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
 	if id := call.Envelope.ID; !id.IsZero() {
 		v, err := valueOf([]byte(id.Raw()))
@@ -71,18 +70,18 @@ func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string
 	if call.Set != "" {
 		caller["set"] = structpb.NewStringValue(call.Set)
 	}
-	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
-		Source:  &authv3.AttributeContext_Peer{Address: addressOf(call), Principal: text(p.Subject)},
-		Request: &authv3.AttributeContext_Request{Http: httpOf(call)},
-		MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+	return &envoyv1.CheckRequest{Attributes: &envoyv1.AttributeContext{
+		Source:  &envoyv1.AttributeContext_Peer{Address: addressOf(call), Principal: text(p.Subject)},
+		Request: &envoyv1.AttributeContext_Request{Http: httpOf(call)},
+		MetadataContext: &envoyv1.Metadata{FilterMetadata: map[string]*structpb.Struct{
 			Namespace:       {Fields: about},
 			CallerNamespace: {Fields: caller},
 		}},
 	}}, params.omitted, nil
 }
 
-func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {
-	out := &authv3.AttributeContext_HttpRequest{Id: call.ID, Method: "POST"}
+func httpOf(call *mcp.Call) *envoyv1.AttributeContext_HttpRequest {
+	out := &envoyv1.AttributeContext_HttpRequest{Id: call.ID, Method: "POST"}
 	if call.HTTP.Header == nil {
 		return out
 	}
@@ -110,12 +109,12 @@ func unwrapHeaders(headers map[string]string, call *mcp.Call) {
 	maps.DeleteFunc(headers, func(name, _ string) bool { return strings.HasPrefix(name, "mcp-param-") })
 }
 
-func addressOf(call *mcp.Call) *corev3.Address {
+func addressOf(call *mcp.Call) *envoyv1.Address {
 	if !call.From.IsValid() {
 		return nil
 	}
-	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-		Address: call.From.String(), PortSpecifier: &corev3.SocketAddress_PortValue{},
+	return &envoyv1.Address{Address: &envoyv1.Address_SocketAddress{SocketAddress: &envoyv1.SocketAddress{
+		Address: call.From.String(), PortSpecifier: &envoyv1.SocketAddress_PortValue{},
 	}}}
 }
 
@@ -131,7 +130,7 @@ func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // reason returns the text of a denial: the body of the response that Envoy would send, or else the
 // message of the status.
-func reason(resp *authv3.CheckResponse) string {
+func reason(resp *envoyv1.CheckResponse) string {
 	said := resp.GetDeniedResponse().GetBody()
 	if said == "" {
 		said = resp.GetStatus().GetMessage()

@@ -7,29 +7,27 @@ import (
 	"strings"
 	"testing"
 
-	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	"google.golang.org/genproto/googleapis/rpc/status"
-
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	envoyv1 "github.com/mcpedge/mcpedge/gen/mcpedge/envoy/v1"
 )
 
 // A reason is of bounded length, and shows nothing that it is not.
 func TestReason(t *testing.T) {
-	denied := func(body, message string) *authv3.CheckResponse {
-		return &authv3.CheckResponse{
-			Status:       &status.Status{Code: 7, Message: message},
-			HttpResponse: &authv3.CheckResponse_DeniedResponse{DeniedResponse: &authv3.DeniedHttpResponse{Body: body}},
+	denied := func(body, message string) *envoyv1.CheckResponse {
+		return &envoyv1.CheckResponse{
+			Status:       &envoyv1.RPCStatus{Code: 7, Message: message},
+			HttpResponse: &envoyv1.CheckResponse_DeniedResponse{DeniedResponse: &envoyv1.DeniedHttpResponse{Body: body}},
 		}
 	}
 	for _, x := range []struct {
-		resp *authv3.CheckResponse
+		resp *envoyv1.CheckResponse
 		want string
 	}{
 		{denied("of the body", "of the status"), "of the body"},
 		{denied("", "of the status"), "of the status"},
 		{denied("", ""), ""},
-		{&authv3.CheckResponse{Status: &status.Status{Code: 7}}, ""},
+		{&envoyv1.CheckResponse{Status: &envoyv1.RPCStatus{Code: 7}}, ""},
 		{denied("a\x00\r\n\x1b[31m\u202eb\u2028\n", ""), "a[31mb"},
 		{denied(strings.Repeat("ü", MaxReason), ""), strings.Repeat("ü", MaxReason)},
 		{denied(strings.Repeat("\n", 300)+strings.Repeat("ü", MaxReason+1), ""), strings.Repeat("ü", MaxReason)},

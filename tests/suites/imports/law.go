@@ -19,7 +19,7 @@ var Law = []Package{
 	{"edge/transport/stdio", "lines to exchanges of a client that runs the edge as its child", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame"}},
 	{"edge/quota", "how often callers may call: budgets, leased by replicas", []string{"edge/mcp", "internal/pattern"}},
 	{"edge/policy", "what callers may do with what exists: rules in CEL, scopes", []string{"edge/jsonrpc", "edge/mcp", "internal/pattern", "internal/uris"}},
-	{"edge/policy/external", "asks a policy server, by Envoy's protocol of external authorization", []string{"edge/jsonrpc", "edge/mcp", "edge/policy", "internal/grpcconn"}},
+	{"edge/policy/external", "asks a policy server, by Envoy's protocol of external authorization", []string{"edge/jsonrpc", "edge/mcp", "edge/policy", "gen/mcpedge/envoy/v1", "internal/grpcconn"}},
 	{"edge/hook", "asks hook servers about requests, results and lists", []string{"edge/mcp", "edge/policy", "gen/mcpedge/hook/v1", "gen/mcpedge/v1", "internal/grpcconn"}},
 	{"edge/audit", "a record of each decision and each outcome, to a file, standard output, or as OpenTelemetry logs", []string{"edge/jsonrpc", "edge/mcp"}},
 	{"edge/access", "whether a call may be made; the one place that decides", []string{"edge/audit", "edge/hook", "edge/jsonrpc", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/revision", "edge/telemetry"}},
