@@ -30,22 +30,17 @@ func takeBudget(args []string) (budget int, rest []string, err error) {
 }
 
 // checkBudget writes to out how many tokens of a model's context each listed tool takes, for the
-// root or, if the root serves nothing, for each set. It returns an error for each of these whose
-// sum exceeds the budget.
+// root, if it shows everything, and for each set. It returns an error for each of these whose sum
+// exceeds the budget.
 func checkBudget(cfg *config.Config, preview *catalog.Preview, budget int, out io.Writer) error {
 	sets, err := cfg.OpenSets()
 	if err != nil {
 		return nil // reported by Load
 	}
-	name, served := cfg.RootSet()
-	names := []string{name}
-	switch {
-	case !served:
-		names = slices.Sorted(maps.Keys(sets))
-	case name == "":
-		return printCosts(preview.Costs(nil), "", budget, out)
+	if name, served := cfg.RootSet(); served && name == "" {
+		err = printCosts(preview.Costs(nil), "", budget, out)
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		err = errors.Join(err, printCosts(preview.Costs(sets[name].Set), name, budget, out))
 	}
 	return err

@@ -157,8 +157,8 @@ up to 10 s, and one where attempts to connect fail at once, as where nothing lis
   -schemas
     	names each place where a tool's schema breaks the rules of a model interface, which else are counted
   -budget TOKENS
-    	prints about how many tokens of a model's context each tool takes that the root lists, or each of the sets where
-    	root is off; the exit status is 1 if all together take more
+    	prints about how many tokens of a model's context each tool takes in the list of the root and of each set; the exit
+    	status is 1 if one of these lists takes more
   -offline
     	looks at the settings and the files that they name alone, and opens no connection: for CI that reaches no backend
   -strict
