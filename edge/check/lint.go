@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/check/lint"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -13,21 +14,32 @@ import (
 // maxLintLines bounds the lines for one profile.
 const maxLintLines = 20
 
-// lint checks the tools, in the form that clients see, against the rules of model interfaces. A
-// violation breaks no contract: it is a note with tool, place and rule. list makes the schemas
-// portable; nil shows them unchanged. Without places, one note summarizes all violations, and one
-// all limits.
-func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List, places bool) {
+// shownTools returns the tools of a backend with the names and in the form that the catalog shows,
+// without those that it hides. trial may be nil.
+func shownTools(cfg backend.Config, tools []*pb.Tool, trial *Trial) (out []lint.Tool) {
+	for _, t := range tools {
+		c := trial.curated(cfg.Name, t)
+		if c.Hidden {
+			continue
+		}
+		out = append(out, lint.Tool{Name: cmp.Or(c.Name, cfg.Prefix+t.GetName()), Schema: cmp.Or(c.Shown, t).GetInputSchemaJson()})
+	}
+	return out
+}
+
+// lint checks tools as clients see them against the rules of model interfaces. A violation breaks
+// no contract: it is a note with tool, place and rule. list makes the schemas portable; nil shows
+// them unchanged. Without places, one note summarizes all violations, and one all limits.
+func (f *findings) lint(tools []lint.Tool, list *portable.List, places bool) {
 	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
 	bad, byForm := map[lint.Profile]int{}, map[lint.Profile]bool{}
 	for _, t := range tools {
-		shown := t.GetInputSchemaJson()
 		if list != nil {
-			shown = list.Schema(shown, nil).JSON
+			t.Schema = list.Schema(t.Schema, nil).JSON
 		}
-		name, counted := prefix+t.GetName(), map[lint.Profile]bool{}
-		for _, found := range lint.Check(lint.Tool{Name: name, Schema: shown}) {
-			text := fmt.Sprintf("tool %.80q: %s", name, found)
+		counted := map[lint.Profile]bool{}
+		for _, found := range lint.Check(t) {
+			text := fmt.Sprintf("tool %.80q: %s", t.Name, found)
 			if found.Limit {
 				limited[found.Profile] = append(limited[found.Profile], text)
 				continue

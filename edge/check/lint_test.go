@@ -123,20 +123,44 @@ func TestCheckBoundsItsNotes(t *testing.T) {
 	}
 }
 
+// What clients see is checked: the catalog's names and schemas, without hidden tools.
+func TestCheckLintsWhatTheCatalogShows(t *testing.T) {
+	x := newSample()
+	const open, closed = `{"type":"object","properties":{"a":{"type":"string"}},"oneOf":[{"required":["a"]}]}`, `{"type":"object","properties":{"a":{"type":"string"}}}`
+	x.tools = []*pb.Tool{{Name: "hidden", InputSchemaJson: open}, {Name: "mended", InputSchemaJson: open}, {Name: "long", InputSchemaJson: closed}, {Name: strings.Repeat("x", 63), InputSchemaJson: closed}}
+	long := strings.Repeat("y", 65)
+	curate := func(_ string, t *pb.Tool) Curated {
+		return map[string]Curated{
+			"hidden": {Hidden: true}, "mended": {Shown: &pb.Tool{Name: "mended", InputSchemaJson: closed}}, "long": {Name: long}, strings.Repeat("x", 63): {Name: "short"},
+		}[t.GetName()]
+	}
+	var out strings.Builder
+	_ = run(t.Context(), backend.Config{Name: "x", Prefix: "x_", Target: x.serve(t, 0), FullSchemas: true}, &Trial{Schemas: true, Curate: curate}, &out, &patient)
+	noBreach(t, out.String())
+	for _, want := range []string{`note    tool "` + long + `": openai: /: name: `, "note    openai: 1 of 3 tools break its rules", "ok      tools keep the rules of anthropic\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
+	}
+	if got := out.String(); strings.Contains(got, "oneOf stands") || strings.Contains(got, `note    tool "short": `) || strings.Contains(got, `note    tool "x_hidden": `) {
+		t.Errorf("what clients do not see is checked:\n%s", got)
+	}
+}
+
 // Schemas that are not shown since those of the tools before them take too much work are reported.
 func TestCheckTellsOfWithheldSchemas(t *testing.T) {
-	var tools []*pb.Tool
+	var tools []lint.Tool
 	for i := range 10 {
-		tools = append(tools, &pb.Tool{Name: fmt.Sprintf("t%d", i), InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`})
+		tools = append(tools, lint.Tool{Name: fmt.Sprintf("t%d", i), Schema: `{"type":"object","properties":{"a":{"type":"string"}}}`})
 	}
 	f := &findings{}
-	f.lint("", tools, portable.NewList(300), true)
+	f.lint(tools, portable.NewList(300), true)
 	want := "of the last 7 of 10 tools the arguments are shown as any object"
 	if !strings.Contains(f.text.String(), want) || f.breaches > 0 {
 		t.Errorf("%q is missing in:\n%s", want, f.text.String())
 	}
 	all := &findings{}
-	if all.lint("", tools, portable.NewList(0), true); strings.Contains(all.text.String(), "too large") {
+	if all.lint(tools, portable.NewList(0), true); strings.Contains(all.text.String(), "too large") {
 		t.Errorf("noted without a reason: %s", all.text.String())
 	}
 }

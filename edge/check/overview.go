@@ -10,9 +10,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// overview reports the objects of a backend, and the invalid ones. places reports each place where
-// a schema violates a rule of a model interface.
-func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) {
+// overview reports the objects of a backend, and the invalid ones. trial may be nil.
+func (f *findings) overview(s *backend.Survey, cfg backend.Config, trial *Trial) {
 	if s.Described == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
 	} else {
@@ -49,7 +48,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config, places bool) 
 	if !cfg.FullSchemas {
 		list = portable.NewList(0)
 	}
-	f.lint(cfg.Prefix, s.Catalog.Tools, list, places)
+	f.lint(shownTools(cfg, s.Catalog.Tools, trial), list, trial != nil && trial.Schemas)
 }
 
 // list writes the entries of one kind, with names as clients see them, after a prefix.

@@ -89,7 +89,7 @@ func (s *subject) overview(trial *Trial, calls map[string][]string) {
 	if trial != nil && trial.Timeout > 0 {
 		s.work = trial.Timeout
 	}
-	s.findings.overview(s.survey, s.cfg, trial != nil && trial.Schemas)
+	s.findings.overview(s.survey, s.cfg, trial)
 	if trial != nil && trial.Pages != nil {
 		for _, text := range trial.Pages(s.b.Backend, s.survey.Catalog) {
 			s.note("%s", text)

@@ -23,6 +23,8 @@ type Curated struct {
 	Aliases []string
 	// Hidden means that clients do not see it.
 	Hidden bool
+	// Shown is the tool that clients see, but for its name. nil means the backend's own.
+	Shown *pb.Tool
 	// Unsafe means that the catalog marks the tool as not read-only, even if the backend marks it as
 	// read-only.
 	Unsafe bool

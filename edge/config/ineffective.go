@@ -45,12 +45,21 @@ func (c *Config) Ineffective() (notes []string) {
 			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
 		}
 	}
+	for _, e := range c.Overlay().Tools().Entries {
+		if len(e.Name) > modelName {
+			note("%s: name: %q has %d characters: some models accept at most %d, and refuse all tools together for a longer one", e.Place, e.Name, len(e.Name), modelName)
+		}
+	}
 	if c.locks() && c.Kubernetes != nil {
 		note("catalog-lock: snapshots have no backends that are found in Kubernetes: their tools are compared only if definitions of theirs were added to %s", c.CatalogLock.File)
 	}
 	notes = slices.Concat(notes, c.superseded(), c.unwatched(), c.overridden(), c.ownedGroups())
 	return append(notes, c.unobtainable()...)
 }
+
+// modelName is the maximum length of a tool's name that all model interfaces accept, see
+// docs/schemas.md.
+const modelName = 64
 
 // notHost returns why a name cannot be the host of a Host header, or an empty string if it can.
 func notHost(host string) string {

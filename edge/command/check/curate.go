@@ -21,8 +21,8 @@ func curation(cfg *config.Config, who *mcp.Principal) func(backend string, t *pb
 	tools := o.Tools()
 	return func(backend string, t *pb.Tool) prober.Curated {
 		e := tools.Of(backend, t.GetName())
-		_, err := e.Tool(t)
-		out := prober.Curated{Name: e.Name, Aliases: e.Aliases, Hidden: e.Hide || err != nil || o.Lock().Blocks() && len(o.Lock().Differences(backend, t)) > 0}
+		shown, err := e.Tool(t)
+		out := prober.Curated{Name: e.Name, Aliases: e.Aliases, Shown: shown, Hidden: e.Hide || err != nil || o.Lock().Blocks() && len(o.Lock().Differences(backend, t)) > 0}
 		a := &e.Annotations
 		out.Unsafe = a.ReadOnly != nil && !*a.ReadOnly || a.Destructive != nil && *a.Destructive
 		if arguments := overlay.Typed(e.Arguments, t.GetInputSchemaJson()); len(arguments) > 0 {
