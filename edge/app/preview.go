@@ -29,9 +29,12 @@ func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.
 	}
 	targets, lost := p.Targets(), map[string]int{}
 	for _, c := range p.Conflicts() {
-		served := slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Backend == c.Dropped })
+		served, at := slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Backend == c.Dropped }), p.GivenAt(c)
+		if at != "" {
+			at += ": name: "
+		}
 		if c.Kept == c.Dropped {
-			_, _ = fmt.Fprintf(out, "note    backend %q: two of its %ss have the name or alias %q: the first keeps it; it lists the name twice, or the catalog gives one the name of the other\n", c.Kept, c.What, c.Key)
+			_, _ = fmt.Fprintf(out, "note    %sbackend %q: two of its %ss have the name or alias %q: the first keeps it; it lists the name twice, or the catalog gives one the name of the other\n", at, c.Kept, c.What, c.Key)
 			continue
 		}
 		switch lost[c.Dropped]++; {
@@ -40,7 +43,7 @@ func ReportPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.
 				c.Dropped, c.Key, c.Kept)
 		case !served:
 		case lost[c.Dropped] <= shownConflicts:
-			_, _ = fmt.Fprintf(out, "note    backends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix of its own\n", c.Kept, c.Dropped, c.What, c.Key)
+			_, _ = fmt.Fprintf(out, "note    %sbackends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix of its own\n", at, c.Kept, c.Dropped, c.What, c.Key)
 		case lost[c.Dropped] == shownConflicts+1:
 			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
 		}

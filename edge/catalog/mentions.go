@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ type oldName struct {
 	now string
 	// full is true for the name after its backend's prefix.
 	full bool
+	// place is the position in the settings of the entry that hides or renames the object, or of the
+	// catalog if none does.
+	place string
 }
 
 // text is a text of a backend that clients see. what names it.
@@ -37,16 +41,20 @@ func (p *Preview) Mentions() (notes []string) {
 	}
 	for i, one := range p.parts {
 		for _, t := range p.texts(one.Backend, one.Catalog) {
-			var found []string
+			var places []string
+			found := map[string][]string{} // by place
 			for j, names := range old {
 				for _, o := range names {
 					if (i == j || o.full) && mentions(t.body, o.name) {
-						found = append(found, o.String())
+						if found[o.place] == nil {
+							places = append(places, o.place)
+						}
+						found[o.place] = append(found[o.place], o.String())
 					}
 				}
 			}
-			if len(found) > 0 {
-				notes = append(notes, fmt.Sprintf("catalog: old names in the %s of the backend %s: %s", t.what, one.Backend.Name(), firstNames(found)))
+			for _, place := range places {
+				notes = append(notes, fmt.Sprintf("%s: old names in the %s of the backend %s: %s", place, t.what, one.Backend.Name(), firstNames(found[place])))
 			}
 		}
 	}
@@ -66,8 +74,9 @@ func (o *oldName) String() string {
 func (p *Preview) oldNames(b *backend.Backend, c *backend.Catalog) (out []oldName) {
 	usable := map[string]bool{}
 	add := func(kind listKind, name string) {
-		e := entriesOf(p.opts.Overlay, kind).Of(b.Name(), name)
-		full := canonical(kind, b, name)
+		entries := entriesOf(p.opts.Overlay, kind)
+		e := entries.Of(b.Name(), name)
+		full, place := canonical(kind, b, name), cmp.Or(entries.Decides(b.Name(), name), "catalog")
 		if !e.Hide {
 			for _, given := range e.Given() {
 				usable[given] = true
@@ -81,9 +90,9 @@ func (p *Preview) oldNames(b *backend.Backend, c *backend.Catalog) (out []oldNam
 		if e.Hide {
 			now = ""
 		}
-		out = append(out, oldName{full, now, true})
+		out = append(out, oldName{full, now, true, place})
 		if name != full {
-			out = append(out, oldName{name, now, false})
+			out = append(out, oldName{name, now, false, place})
 		}
 	}
 	for _, t := range c.Tools {
@@ -121,7 +130,43 @@ func (p *Preview) texts(b *backend.Backend, c *backend.Catalog) (out []text) {
 			add("frontmatter of the skill "+x.GetUri(), x.GetFrontmatterJson())
 		}
 	}
+	return append(out, p.documents[b.Name()]...)
+}
+
+// Documents returns the URIs of the files of a backend's skills and of the pages of its tools that
+// clients see, each once.
+func (p *Preview) Documents(b *backend.Backend, c *backend.Catalog) (out []string) {
+	add := func(uri string) {
+		if uri != "" && !slices.Contains(out, uri) {
+			out = append(out, uri)
+		}
+	}
+	for _, x := range c.Skills {
+		if entriesOf(p.opts.Overlay, listSkills).Of(b.Name(), x.GetUri()).Hide {
+			continue
+		}
+		add(x.GetUri())
+		for _, f := range x.GetFiles() {
+			add(f.GetUri())
+		}
+	}
+	for _, t := range c.Tools {
+		if e := entriesOf(p.opts.Overlay, listTools).Of(b.Name(), t.GetName()); !e.Hide {
+			for _, uri := range pagesOf(t.GetMetaJson()) {
+				add(uri)
+			}
+		}
+	}
 	return out
+}
+
+// AddDocument adds the text of one of a backend's Documents to those of Mentions.
+func (p *Preview) AddDocument(b *backend.Backend, uri, body string) {
+	what := "file " + uri + " of a skill"
+	if strings.HasPrefix(uri, pageScheme) {
+		what = "page " + uri
+	}
+	p.documents[b.Name()] = append(p.documents[b.Name()], text{what, body})
 }
 
 // mentions reports whether a text has a name as a word. A name of lower-case letters alone counts

@@ -18,10 +18,14 @@ type Preview struct {
 	opts   Options
 	parts  []part
 	faults []error
+	// documents are the texts that AddDocument added, by the name of the backend.
+	documents map[string][]text
 }
 
 // NewPreview returns a Preview of a Catalog with these options.
-func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
+func NewPreview(opts Options) *Preview {
+	return &Preview{opts: opts.withDefaults(), documents: map[string][]text{}}
+}
 
 // Of adds a backend. It returns one sentence for each of its lists that would have several pages if
 // it were the only backend, because some clients read only the first page. It also returns one for
@@ -163,6 +167,18 @@ func (p *Preview) Serves(name string) (names, uris bool) {
 
 // Conflicts returns the names that several of the backends list, in their order.
 func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
+
+// GivenAt returns the place in the settings of the entry that gives the name of a conflict. It is empty
+// if no entry does.
+func (p *Preview) GivenAt(c Conflict) string {
+	switch c.What {
+	case "tool":
+		return p.opts.Overlay.Tools().GivenAt(c.Key)
+	case "prompt":
+		return p.opts.Overlay.Prompts().GivenAt(c.Key)
+	}
+	return ""
+}
 
 // Targets returns the policy targets of all objects that the backends list, as clients see them.
 func (p *Preview) Targets() (out []policy.Target) {

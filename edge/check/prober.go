@@ -36,6 +36,8 @@ type prober struct {
 	// trial may be nil. used has the keys of its answers that were used.
 	trial *Trial
 	used  []string
+	// documents are those of the trial for the backend.
+	documents []string
 	// unshown reports that a note about the caller's identity in calls was written.
 	unshown bool
 	// unresponsive reports that the backend no longer answers lists, so that the check stops.

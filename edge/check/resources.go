@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,8 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// resources reads the listed resources, some of each template, and an unknown one. It completes
-// every variable, and watches the first resource.
+// resources reads the listed resources, the documents, some of each template, and an unknown one. It
+// completes every variable, and watches the first resource.
 func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
 	unknown := unknownName + ":/nothing"
 	if prefixes := p.survey.Described.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
@@ -23,8 +24,17 @@ func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates
 		const what = "ReadResource, an unknown URI"
 		return checkUnknown(p.findings, what, p.readResource(ctx, what, unknown))
 	})
+	var read []string
 	for _, r := range listed[:min(len(listed), maxTried)] {
-		p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
+		read = append(read, r.Uri)
+	}
+	for _, uri := range p.documents[:min(len(p.documents), maxTried)] {
+		if !slices.Contains(read, uri) {
+			read = append(read, uri)
+		}
+	}
+	for _, uri := range read {
+		p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q", uri), uri) })
 	}
 	for _, t := range templates[:min(len(templates), maxTried)] {
 		p.template(ctx, t)
@@ -65,6 +75,9 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 	}
 	for i, c := range o.result.GetContents() {
 		p.contents(fmt.Sprintf("%s: contents[%d]", what, i), c)
+		if slices.Contains(p.documents, uri) && c.GetText() != "" {
+			p.trial.Document(p.b.Backend, uri, c.GetText())
+		}
 	}
 	return fmt.Sprintf("%s: %d contents", what, len(o.result.GetContents()))
 }

@@ -19,7 +19,9 @@ type subject struct {
 	survey *backend.Survey
 	// calls are the arguments of the tools to call, by tool.
 	calls map[string][]string
-	err   error
+	// documents are those of the trial for the backend.
+	documents []string
+	err       error
 }
 
 // open connects a backend and reads it. The caller must close the subject.
@@ -90,6 +92,9 @@ func (s *subject) overview(trial *Trial, calls map[string][]string) {
 		s.work = trial.Timeout
 	}
 	s.findings.overview(s.survey, s.cfg, trial)
+	if trial != nil && trial.Documents != nil {
+		s.documents = trial.Documents(s.b.Backend, s.survey.Catalog)
+	}
 	if trial != nil && trial.Pages != nil {
 		for _, text := range trial.Pages(s.b.Backend, s.survey.Catalog) {
 			s.note("%s", text)
@@ -102,7 +107,7 @@ func (s *subject) probe(ctx context.Context, trial *Trial) {
 	if s.survey == nil {
 		return
 	}
-	p := &prober{b: s.b, survey: s.survey, findings: &s.findings, trial: trial, calls: s.calls, prefix: s.cfg.Prefix, timing: s.timing}
+	p := &prober{b: s.b, survey: s.survey, findings: &s.findings, trial: trial, calls: s.calls, documents: s.documents, prefix: s.cfg.Prefix, timing: s.timing}
 	p.all(ctx)
 	s.conclude()
 	switch {

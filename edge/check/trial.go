@@ -58,6 +58,12 @@ type Trial struct {
 	// Pages returns sentences about parts of a backend's catalog that clients may not see, which
 	// become notes. nil returns none.
 	Pages func(*backend.Backend, *backend.Catalog) []string
+	// Documents returns the URIs of files of skills and pages of tools of a backend, which are read
+	// beside the listed resources. nil returns none.
+	Documents func(*backend.Backend, *backend.Catalog) []string
+	// Document gets each text that is read of Documents. It may be called concurrently for different
+	// backends.
+	Document func(b *backend.Backend, uri, text string)
 	// Schemas reports each place where a tool's schema violates a rule of a model interface.
 	// Without it there is one line for each interface.
 	Schemas bool

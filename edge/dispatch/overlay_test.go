@@ -171,12 +171,12 @@ func TestTasksOfOwnToolsAreDecidedByTheCatalogInForce(t *testing.T) {
 func TestOldNamesInTexts(t *testing.T) {
 	f := &fake{name: "one", prefix: "a_", describe: &pb.DescribeResponse{Instructions: "Call a_find_user before delete_user; keep_it is fine."},
 		tools: []*pb.Tool{
-			{Name: "find_user", Description: "Finds. See delete_user."}, {Name: "delete_user", Description: "See find_user."},
-			{Name: "keep_it", Description: "As find_user."}, {Name: "act", Description: "Acts like delete_user."}},
+			{Name: "find_user", Description: "Finds. See delete_user."}, {Name: "delete_user", Description: "See find_user.", MetaJson: `{"ui":{"resourceUri":"ui://gone/page"}}`},
+			{Name: "keep_it", Description: "As find_user.", MetaJson: `{"ui":{"resourceUri":"ui://keep/page"}}`}, {Name: "act", Description: "Acts like delete_user."}},
 		prompts: []*pb.Prompt{{Name: "ask", Description: "Uses `find_user`."}}}
 	o := overlay.New(overlay.Entries{Tools: []overlay.Entry{
-		{Backend: "one", Names: pattern.New("find_user"), Name: "search"},
-		{Backend: "one", Names: pattern.New("delete_user"), Hide: true},
+		{Place: "tools[0]", Backend: "one", Names: pattern.New("find_user"), Name: "search"},
+		{Place: "tools[1]", Backend: "one", Names: pattern.New("delete_user"), Hide: true},
 		{Backend: "one", Names: pattern.New("act"), Description: "Acts."},
 	}})
 	other := &fake{name: "two", tools: []*pb.Tool{{Name: "help", Description: "Before a_find_user, not find_user."}}}
@@ -184,14 +184,22 @@ func TestOldNamesInTexts(t *testing.T) {
 	p := catalog.NewPreview(catalog.Options{Overlay: o})
 	for _, b := range pool.Backends() {
 		p.Of(b, b.Catalog())
+		if got, want := p.Documents(b, b.Catalog()), []string{"ui://keep/page"}; b.Name() == "one" && !slices.Equal(got, want) {
+			t.Errorf("the documents are %q, want %q", got, want)
+		}
+		p.AddDocument(b, "ui://keep/page", `call("a_delete_user")`)
+		p.AddDocument(b, "skill://x/SKILL.md", "Nothing.")
 	}
 	got := p.Mentions()
 	want := []string{
-		"catalog: old names in the instructions of the backend one: a_find_user, which is search now, delete_user, which is hidden",
-		"catalog: old names in the description of the tool find_user of the backend one: delete_user, which is hidden",
-		"catalog: old names in the description of the tool keep_it of the backend one: find_user, which is search now",
-		"catalog: old names in the description of the prompt ask of the backend one: find_user, which is search now",
-		"catalog: old names in the description of the tool help of the backend two: a_find_user, which is search now",
+		"tools[0]: old names in the instructions of the backend one: a_find_user, which is search now",
+		"tools[1]: old names in the instructions of the backend one: delete_user, which is hidden",
+		"tools[1]: old names in the description of the tool find_user of the backend one: delete_user, which is hidden",
+		"tools[0]: old names in the description of the tool keep_it of the backend one: find_user, which is search now",
+		"tools[0]: old names in the description of the prompt ask of the backend one: find_user, which is search now",
+		"tools[1]: old names in the page ui://keep/page of the backend one: a_delete_user, which is hidden",
+		"tools[0]: old names in the description of the tool help of the backend two: a_find_user, which is search now",
+		"tools[1]: old names in the page ui://keep/page of the backend two: a_delete_user, which is hidden",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the notes are %s", strings.Join(got, "\n"))

@@ -171,6 +171,16 @@ func (l List) Owner(name string) (backend string, ok bool) {
 	return backend, ok
 }
 
+// GivenAt returns the place of the first entry that gives a name or an alias. It is empty if none does.
+func (l List) GivenAt(name string) string {
+	for i := range l.Entries {
+		if slices.Contains(l.Entries[i].Given(), name) {
+			return l.Entries[i].Place
+		}
+	}
+	return ""
+}
+
 // About reports whether the entries, or a lock, may change or hide a name of a backend.
 func (l List) About(backend string) bool {
 	return l.hides || l.locked || len(l.about[backend]) > 0 || l.Withholds(backend)
@@ -224,6 +234,21 @@ func (l List) Says(backend, name string) (matched, hides bool) {
 		}
 	}
 	return matched, hides
+}
+
+// Decides returns the place of the first matching entry that hides a name at a backend or, if none
+// does, of the one that gives it another name. It is empty if there is none.
+func (l List) Decides(backend, name string) (place string) {
+	for _, one := range l.about[backend] {
+		switch {
+		case !one.Names.Match(name):
+		case one.Hide:
+			return one.Place
+		case one.Name != "":
+			place = cmp.Or(place, one.Place)
+		}
+	}
+	return place
 }
 
 // HidesOthers reports whether names without an entry are hidden.

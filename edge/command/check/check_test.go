@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -240,6 +241,10 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\ncatalog: {tools: [{backend: one, tool: nix, hide: true}, {backend: two, tool: nix, hide: true}]}\n",
 			[]string{"note    catalog.tools[0]: tool: the backend one lists no tool with the name nix"}, []string{"catalog.tools[1]"},
 		},
+		{ // a name that the catalog gives although the backend lists it
+			"backends: [{name: one, target: '" + one + "'}]\ncatalog: {tools: [{backend: one, tool: m0000, name: m0001}]}\n",
+			[]string{`note    catalog.tools[0]: name: backend "one": two of its tools have the name or alias "m0001": the first keeps it`, "(" + file + ":2)\n"}, nil,
+		},
 		{ // the names of an unreachable backend are unknown
 			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\n" + policy, []string{"cannot be reached"}, idle,
 		},
@@ -264,7 +269,7 @@ func TestCatalogIsTried(t *testing.T) {
 	s := capability.New("one", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	var mu sync.Mutex
 	var called []string
-	add := func(name, description string) {
+	add := func(name, description string, options ...capability.ToolOption) {
 		capability.AddTool(s, name, description, func(_ context.Context, _ *capability.Call, in struct {
 			Tenant string `json:"tenant"`
 		}) (string, error) {
@@ -272,12 +277,21 @@ func TestCatalogIsTried(t *testing.T) {
 			defer mu.Unlock()
 			called = append(called, name+" "+in.Tenant)
 			return "done", nil
-		}, capability.ReadOnly())
+		}, append(options, capability.ReadOnly())...)
 	}
 	add("gone", "Is hidden")
 	add("wipe", "Is said to be read-only")
 	add("find", "Finds, like one_gone")
-	add("fixed", "Is pinned")
+	add("fixed", "Is pinned", capability.Meta(`{"ui":{"resourceUri":"ui://one/page"}}`))
+	capability.AddResource(s, &capability.Resource{Uri: "ui://one/page", Name: "page"}, func(context.Context, *capability.Call, string) (string, error) {
+		return `<script>call("one_find")</script>`, nil
+	})
+	skill := "---\nname: tidy\ndescription: Tidies up\n---\nCall wipe for each.\n"
+	skills, err := capability.NewSkills(fstest.MapFS{"tidy/SKILL.md": {Data: []byte(skill)}, "tidy/more.md": {Data: []byte("Then one_gone.")}}, "skill://one/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Provide("skill://one/", skills)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "edge.yaml")
 	settings := "backends: [{name: one, target: '" + commandtest.Serve(t, s) + "', prefix: one_}]\n" +
@@ -298,7 +312,9 @@ func TestCatalogIsTried(t *testing.T) {
 	out := run("--claims", `{"sub":"x","tenant":"acme"}`, "--call", "search={}")
 	for _, want := range []string{
 		`CallTool "gone": not called, since the catalog hides it`, "--call 'wiper={…}'", "since the catalog marks it as not read-only or as destructive",
-		"catalog: old names in the description of the tool find of the backend one: one_gone, which is hidden",
+		"catalog.tools[0]: old names in the description of the tool find of the backend one: one_gone, which is hidden (" + file + ":5)",
+		"catalog.tools[2]: old names in the page ui://one/page of the backend one: one_find, which is search now (" + file + ":7)",
+		"catalog.tools[0]: old names in the file skill://one/tidy/more.md of a skill of the backend one: one_gone, which is hidden (" + file + ":5)",
 		"catalog.resources[0]: resource: the backend one lists no resource with the name nix://**",
 		"catalog.tools[2]: arguments.tenant: from: there is no auth", `catalog.tools[2] gives this name, and rules and quotas use the backend's: one_find`,
 	} {
