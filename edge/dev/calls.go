@@ -95,10 +95,12 @@ func (p *picture) before(s *span) (*span, telemetry.Reason) {
 type summary struct {
 	ID string `json:"id"`
 	// Task is the id of the task. Empty means that the entry is a call. For a task, Method is
-	// empty, Rounds counts its runs, and Outcome is its status.
+	// empty, Rounds counts its runs, and Outcome is its status. Shown is the name of Target for the
+	// client, if it is another one.
 	Task     string  `json:"task,omitempty"`
 	Method   string  `json:"method,omitempty"`
 	Target   string  `json:"target,omitempty"`
+	Shown    string  `json:"shown,omitempty"`
 	Client   string  `json:"client,omitempty"`
 	Session  string  `json:"session,omitempty"`
 	Backend  string  `json:"backend,omitempty"`
@@ -124,7 +126,7 @@ type summary struct {
 func (p *picture) summary(c *call, now time.Time) summary {
 	first, last := c.first(), c.last()
 	out := summary{
-		ID: first.key.String(), Method: first.get(telemetry.AttrMethod), Target: target(first),
+		ID: first.key.String(), Method: first.get(telemetry.AttrMethod), Target: target(first), Shown: c.attribute(telemetry.AttrShown),
 		Client: c.attribute(telemetry.AttrClient), Session: c.attribute(telemetry.AttrSession),
 		Backend: c.attribute(telemetry.AttrBackend), Version: c.attribute(telemetry.AttrVersion),
 		Request: first.get(telemetry.AttrRequestID),

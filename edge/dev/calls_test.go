@@ -45,6 +45,17 @@ func only(t *testing.T, s *Store) (waterfall, summary) {
 	return w, w.Call
 }
 
+// A call of a tool that the catalog renames has both names.
+func TestNamesOfACall(t *testing.T) {
+	s := NewStore(Options{})
+	_, op := operation(context.Background(), tracer(t, s, "mcpedge", telemetry.Scope), "book", 1, at(0))
+	op.SetAttributes(telemetry.AttrShown.String("book_a_trip"))
+	op.End(at(10))
+	if _, c := only(t, s); c.Target != "book" || c.Shown != "book_a_trip" {
+		t.Errorf("the call is %+v", c)
+	}
+}
+
 // A call without a session comes in several requests, here each in its own trace.
 func TestCallOfSeveralRequests(t *testing.T) {
 	s := NewStore(Options{})

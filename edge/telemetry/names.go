@@ -31,6 +31,11 @@ const (
 	AttrBackend = attribute.Key("mcpedge.backend.name")
 	// AttrSet is the name of a configured set; absent at the root.
 	AttrSet = attribute.Key("mcpedge.set")
+	// AttrShown is the name by which a client named a tool or prompt, if it is not the canonical one.
+	AttrShown = attribute.Key("mcpedge.target.shown")
+	// AttrEffective is the arguments that the backend of a tool gets, if they differ from those that
+	// the client sent, which AttrArguments has.
+	AttrEffective = attribute.Key("mcpedge.tool.call.arguments.effective")
 	// AttrBackendState is connecting, ready or down.
 	AttrBackendState = attribute.Key("mcpedge.backend.state")
 	// AttrOutcome is how a request ended: ok, tool_error, input_required, or the kind of its error.

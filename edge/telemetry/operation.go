@@ -185,13 +185,11 @@ func (op *Operation) Found(method mcp.Method, params *mcp.Params, backend string
 	if params.Shown() != "" || params.Wrapped != nil {
 		op.unwrapped(method, params)
 		op.asked, op.shown, op.via = op.t.access.name(params.Target), op.t.access.name(params.Shown()), params.Via()
-		if op.via != "" && op.span != nil && op.t.content && op.series.method == mcp.MethodToolsCall {
-			op.span.SetAttributes(AttrArguments.String(string(params.Arguments)))
-		}
 		if op.audited != nil {
 			op.audited.name(params)
 		}
 	}
+	op.decided(params)
 	if backend == "" {
 		return
 	}

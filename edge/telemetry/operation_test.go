@@ -274,6 +274,45 @@ func TestContentOfWrappedCalls(t *testing.T) {
 	}
 }
 
+// TestContentOfCuratedCalls: a span of a renamed tool with a pinned argument has both names and both arguments, in the first round and,
+// with the params of a record, in later ones. Without content it has the names alone.
+func TestContentOfCuratedCalls(t *testing.T) {
+	for _, content := range []bool{true, false} {
+		spans := tracetest.NewInMemoryExporter()
+		tel := newTelemetry(t, Options{Content: content})
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+		tel.tracer = provider.Tracer("test")
+		t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+		first, later := paramsOf(`{"name":"seek","arguments":{"x":1}}`), paramsOf(`{"name":"find","arguments":{"x":1,"tenant":"acme"}}`)
+		_, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID, Params: &first})
+		first.Target, first.Arguments = "find", json.RawMessage(`{"x":1,"tenant":"acme"}`)
+		op.Found(mcp.MethodToolsCall, &first, "b", true)
+		op.End(&Outcome{})
+		later.Resume("seek", "", json.RawMessage(`{"tenant":"acme"}`))
+		_, op = tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID, Params: &later, Backend: "b", Round: 2, Internal: true})
+		op.End(&Outcome{})
+		all := spans.GetSpans()
+		if len(all) != 2 {
+			t.Fatalf("the spans are %v", all)
+		}
+		for i := range all {
+			got := map[attribute.Key]string{}
+			for _, a := range all[i].Attributes {
+				got[a.Key] = a.Value.String()
+			}
+			want := map[attribute.Key]string{AttrToolName: "find", AttrShown: "seek", AttrArguments: "", AttrEffective: ""}
+			if content {
+				want[AttrArguments], want[AttrEffective] = `{"x":1}`, `{"x":1,"tenant":"acme"}`
+			}
+			for name, value := range want {
+				if got[name] != value {
+					t.Errorf("content %t, span %d: %s is %q, want %q", content, i, name, got[name], value)
+				}
+			}
+		}
+	}
+}
+
 // ended keeps the last request that has ended.
 type ended struct {
 	Auditor

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"time"
@@ -39,10 +40,26 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	}
 	link(op.span, r.Before, r.Reason)
 	op.span.SetAttributes(op.attributes(r)...)
-	if op.t.content && r.Method == mcp.MethodToolsCall && r.Params != nil {
-		op.span.SetAttributes(AttrArguments.String(string(r.Params.Arguments)))
-	}
+	op.decided(r.Params)
 	return ctx
+}
+
+// decided adds to the span the name that the client used and, with content, the arguments that it sent
+// and those that the backend gets. params may be nil.
+func (op *Operation) decided(params *mcp.Params) {
+	if op.span == nil || params == nil {
+		return
+	}
+	if op.shown != "" {
+		op.span.SetAttributes(AttrShown.String(op.shown))
+	}
+	if !op.t.content || op.series.method != mcp.MethodToolsCall {
+		return
+	}
+	op.span.SetAttributes(AttrArguments.String(string(params.Sent.Arguments)))
+	if !bytes.Equal(params.Arguments, params.Sent.Arguments) {
+		op.span.SetAttributes(AttrEffective.String(string(params.Arguments)))
+	}
 }
 
 func link(span trace.Span, to trace.SpanContext, why Reason) {

@@ -102,7 +102,7 @@ function wanted(call) {
   if (which === 'work' && !work.has(call.method ?? '')) return false;
   if (which === 'tasks' && !call.task) return false;
   if (!text) return true;
-  const all = [call.method, call.target, call.client, call.session, call.backend, call.version, call.outcome, call.error, call.id, call.task && 'task'];
+  const all = [call.method, call.target, call.shown, call.client, call.session, call.backend, call.version, call.outcome, call.error, call.id, call.task && 'task'];
   return all.some((v) => v && v.toLowerCase().includes(text));
 }
 
@@ -131,9 +131,12 @@ function update(old, next) {
   return { call: next.call, row: old.row, link: old.link };
 }
 
+// shownAs returns the target of a call, with its name for the client if that is another one.
+const shownAs = (call) => call.shown ? `${call.target}, shown as ${call.shown}` : call.target;
+
 function draw(call) {
   const link = el('a', 'call',
-    el('span', 'method', call.task ? 'task' : call.method), call.target ? el('span', 'target', call.target) : call.error ? el('span', 'error', call.error) : null,
+    el('span', 'method', call.task ? 'task' : call.method), call.target ? el('span', 'target', shownAs(call)) : call.error ? el('span', 'error', call.error) : null,
     call.task ? el('span', 'taskId mono', `…${call.task.slice(-8)}`) : null);
   if (call.task) link.title = `Task ${call.task}`;
   link.href = `#${call.id}`;

@@ -3,7 +3,9 @@ import { byId, duration, el } from './dom.js';
 import { reasonText } from './waterfall.js';
 
 const panel = byId('span');
-const content = { 'gen_ai.tool.call.arguments': 'Arguments', 'gen_ai.tool.call.result': 'Result' };
+const content = {
+  'gen_ai.tool.call.arguments': 'Arguments', 'mcpedge.tool.call.arguments.effective': 'Arguments for the backend', 'gen_ai.tool.call.result': 'Result',
+};
 const services = { client: 'the client', edge: 'the edge', grpc: 'the edge, calling a backend', backend: 'the backend', state: 'the durable state' };
 
 // show shows a span; go is called with the id of a linked span that is clicked.

@@ -86,7 +86,7 @@ function facts(call) {
   const took = waited > call.busy * 0.2 && call.rounds > 1
     ? `${duration(call.duration)}, of which ${duration(waited)} waiting for answers` : duration(call.duration);
   return [['Began', clock(call.start)], ['Took', took], ['Rounds', call.rounds > 1 ? String(call.rounds) : ''], ['Client', call.client],
-    ['Session', call.session], ['Backend', call.backend], ['Revision', call.version], ['Trace', call.id.split('-')[0]]];
+    ['Shown as', call.shown], ['Session', call.session], ['Backend', call.backend], ['Revision', call.version], ['Trace', call.id.split('-')[0]]];
 }
 
 function mark({ at, text }) {
