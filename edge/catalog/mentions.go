@@ -160,12 +160,15 @@ func (p *Preview) Documents(b *backend.Backend, c *backend.Catalog) (out []strin
 	return out
 }
 
-// AddDocument adds the text of one of a backend's Documents to those of Mentions.
+// AddDocument adds the text of one of a backend's Documents to those of Mentions. It is safe for
+// concurrent use with itself.
 func (p *Preview) AddDocument(b *backend.Backend, uri, body string) {
 	what := "file " + uri + " of a skill"
 	if strings.HasPrefix(uri, pageScheme) {
 		what = "page " + uri
 	}
+	p.adding.Lock()
+	defer p.adding.Unlock()
 	p.documents[b.Name()] = append(p.documents[b.Name()], text{what, body})
 }
 

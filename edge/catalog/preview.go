@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
@@ -13,13 +14,15 @@ import (
 )
 
 // Preview computes, from catalogs and before any client connects, the lists that clients would see.
-// It is not safe for concurrent use.
+// It is not safe for concurrent use, but for AddDocument.
 type Preview struct {
 	opts   Options
 	parts  []part
 	faults []error
 	// documents are the texts that AddDocument added, by the name of the backend.
 	documents map[string][]text
+	// adding guards documents in AddDocument.
+	adding sync.Mutex
 }
 
 // NewPreview returns a Preview of a Catalog with these options.

@@ -13,11 +13,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/backend"
 	prober "github.com/mcpedge/mcpedge/edge/check"
 	"github.com/mcpedge/mcpedge/edge/command"
 	"github.com/mcpedge/mcpedge/edge/command/demo"
@@ -107,12 +105,7 @@ func run(ctx context.Context, cfg config.Config, trial *prober.Trial, budget int
 	}
 	preview := app.Preview(cfg)
 	trial.Pages = preview.Of
-	var documents sync.Mutex
-	trial.Documents, trial.Document = preview.Documents, func(b *backend.Backend, uri, text string) {
-		documents.Lock()
-		defer documents.Unlock()
-		preview.AddDocument(b, uri, text)
-	}
+	trial.Documents, trial.Document = preview.Documents, preview.AddDocument
 	trial.Curate = curation(&cfg, &trial.Caller)
 	err = prober.All(ctx, backends, trial, out)
 	for _, note := range written.Unclaimed(preview.Serves) {
