@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -17,8 +18,25 @@ import (
 // catalog implements CatalogService.
 type catalog struct {
 	pb.UnimplementedCatalogServiceServer
-	client *client
-	shown  func(name string) string // see API.ShownTool
+	client  *client
+	curated func(name string) Curated // see API.Curated
+}
+
+// Curated has the names of a tool, and what the catalog adds to the arguments of its calls.
+type Curated struct {
+	// Shown is the name in lists.
+	Shown string
+	// Canonical is the backend's name after its prefix, and Backend the name of the backend. They are
+	// empty if they are not known without a caller.
+	Canonical, Backend string
+	Added              []Added
+}
+
+// Added is an argument that is pinned or has a default. One of Value, From and Default is set. Value
+// and Default are JSON, From is an expression.
+type Added struct {
+	Name, From     string
+	Value, Default json.RawMessage
 }
 
 // ListTools implements CatalogService.
@@ -53,9 +71,9 @@ func (c *catalog) ListSkills(ctx context.Context, in *pb.ListSkillsRequest) (*pb
 
 // GetTool implements CatalogService: it searches the list, in which aliases are not.
 func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetToolResponse, error) {
-	name := in.GetName()
-	if c.shown != nil {
-		name = c.shown(name)
+	curated := Curated{Shown: in.GetName()}
+	if c.curated != nil {
+		curated = c.curated(in.GetName())
 	}
 	for token, first := "", true; first || token != ""; first = false {
 		page, err := c.ListTools(ctx, &pb.ListToolsRequest{PageToken: token})
@@ -63,13 +81,32 @@ func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetTo
 			return nil, err
 		}
 		for _, t := range page.GetTools() {
-			if t.GetFields()["name"].GetStringValue() == name {
-				return &pb.GetToolResponse{Tool: t}, nil
+			if t.GetFields()["name"].GetStringValue() == curated.Shown {
+				return curated.response(t)
 			}
 		}
 		token = page.GetNextPageToken()
 	}
 	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools lists the existing ones", in.GetName())
+}
+
+// response returns the answer about the tool with its object of MCP.
+func (c *Curated) response(tool *structpb.Struct) (*pb.GetToolResponse, error) {
+	out := &pb.GetToolResponse{Tool: tool, CanonicalName: c.Canonical, Backend: c.Backend}
+	for _, a := range c.Added {
+		one := &pb.AddedArgument{Name: a.Name, From: a.From}
+		for raw, to := range map[*json.RawMessage]**structpb.Value{&a.Value: &one.Value, &a.Default: &one.DefaultValue} {
+			if *raw == nil {
+				continue
+			}
+			*to = &structpb.Value{}
+			if err := read(*raw, *to); err != nil {
+				return nil, err
+			}
+		}
+		out.AddedArguments = append(out.AddedArguments, one)
+	}
+	return out, nil
 }
 
 // list requests a page and reads it into a response whose entries have the name that MCP gives

@@ -22,9 +22,9 @@ import (
 type API struct {
 	// Server serves calls, and ends sessions.
 	Server Server
-	// ShownTool returns the name in lists of a tool with an alias. nil means that there are no
-	// aliases.
-	ShownTool func(name string) string
+	// Curated returns what the catalog changes of the tool with a name or an alias. nil means that it
+	// changes nothing.
+	Curated func(name string) Curated
 	// Memory is charged with the memory of calls; nil disables the charge.
 	Memory *budget.Holder
 	// Sessions looks up sessions.
@@ -44,7 +44,7 @@ type API struct {
 func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
 	ctx, mux := context.Background(), newMux()
 	return gatewayHandler(mux,
-		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), shown: api.ShownTool}),
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Disabler.Loaded, api.Memory), curated: api.Curated}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
 		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
 		pb.RegisterDisabledServiceHandlerServer(ctx, mux, &disabledService{disabler: api.Disabler, find: api.Find, acts: acts}),

@@ -34,7 +34,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Hosts: a.cfg.AllowedAdminHosts(), HostsKey: "admin.hosts", Refused: a.foreign.on("admin"), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, ShownTool: a.dispatch.Catalog().ShownTool, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Approvals: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
+		API:      &admin.API{Server: router, Curated: curated(a.dispatch.Catalog()), Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Approvals: a.tasks, Disabler: a.disabled, Find: findOrSuggest(a.dispatch.Catalog().Find), Replica: a},
 		Profiles: a.cfg.Admin.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.Admin.TLS.ClientCA != "" && (a.cfg.Admin.Auth == nil || !a.cfg.Admin.Auth.ClientCert),

@@ -23,3 +23,7 @@ func (c *Catalog) ShownTool(name string) string {
 	}
 	return name
 }
+
+// SharedTool returns the tool with a name in lists, or nil. Tools of backends that have a list for each
+// caller are not known.
+func (c *Catalog) SharedTool(name string) *Tool { return c.views.Shared.Load().Tools.ByName[name] }

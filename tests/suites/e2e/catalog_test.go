@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -148,5 +149,31 @@ func TestCatalogAliasesInREST(t *testing.T) {
 	o.post("/v1/tools/sum:call", `{"arguments":{"a":1,"b":2}}`).want(http.StatusOK)
 	for _, name := range []string{"my_add", "hidden", "my_ask_name"} {
 		o.get("/v1/tools/" + name).want(http.StatusNotFound)
+	}
+}
+
+// The REST API has both names of a tool, its backend, and what the catalog adds to arguments.
+func TestCuratedToolInREST(t *testing.T) {
+	_, _, o := startAdmin(t, func(c *config.Config) {
+		own := &c.Backends[0]
+		own.Name, own.Prefix = "sums", "my_"
+		c.Catalog = &config.Catalog{Tools: []config.CatalogTool{
+			{Backend: own.Name, Tool: "add", Name: "plus", Aliases: []string{"sum"}, Arguments: map[string]config.CatalogArgument{"a": {Value: 2}, "b": {Default: 3}}},
+			{Backend: own.Name, Tool: "echo", Arguments: map[string]config.CatalogArgument{"text": {From: "principal.subject"}}},
+		}}
+	})
+	for _, name := range []string{"plus", "sum"} {
+		r := o.get("/v1/tools/"+name).want(http.StatusOK).has("plus", "tool", "name").has("my_add", "canonicalName").has("sums", "backend")
+		want := `[{"from":"","name":"a","value":2},{"defaultValue":3,"from":"","name":"b"}]`
+		if got, err := json.Marshal(r.at("addedArguments")); err != nil || string(got) != want {
+			t.Errorf("%s: added are %s, want %s", name, got, want)
+		}
+	}
+	r := o.get("/v1/tools/my_echo").want(http.StatusOK).has("my_echo", "canonicalName")
+	if got, err := json.Marshal(r.at("addedArguments")); err != nil || !strings.Contains(string(got), `"from":"principal.subject","name":"text"`) {
+		t.Errorf("added are %s", got)
+	}
+	if got := o.post("/v1/tools/my_echo:call", `{}`).want(http.StatusOK).at("result", "content"); !strings.Contains(fmt.Sprint(got), "admin") {
+		t.Errorf("the result is %v", got)
 	}
 }

@@ -168,10 +168,17 @@ func (x *GetToolRequest) GetName() string {
 
 type GetToolResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// MCP's Tool object.
-	Tool          *structpb.Struct `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// MCP's Tool object, as clients see it.
+	Tool *structpb.Struct `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// The name that policies, quotas, metrics and the audit use: the backend's own after its prefix. Empty if the backend has a list
+	// for each caller.
+	CanonicalName string `protobuf:"bytes,2,opt,name=canonical_name,json=canonicalName,proto3" json:"canonical_name,omitempty"`
+	// The name of the backend that has the tool. Empty if the backend has a list for each caller.
+	Backend string `protobuf:"bytes,3,opt,name=backend,proto3" json:"backend,omitempty"`
+	// What the catalog adds to the arguments of calls, by name.
+	AddedArguments []*AddedArgument `protobuf:"bytes,4,rep,name=added_arguments,json=addedArguments,proto3" json:"added_arguments,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetToolResponse) Reset() {
@@ -211,6 +218,100 @@ func (x *GetToolResponse) GetTool() *structpb.Struct {
 	return nil
 }
 
+func (x *GetToolResponse) GetCanonicalName() string {
+	if x != nil {
+		return x.CanonicalName
+	}
+	return ""
+}
+
+func (x *GetToolResponse) GetBackend() string {
+	if x != nil {
+		return x.Backend
+	}
+	return ""
+}
+
+func (x *GetToolResponse) GetAddedArguments() []*AddedArgument {
+	if x != nil {
+		return x.AddedArguments
+	}
+	return nil
+}
+
+// AddedArgument is an argument that the catalog pins or gives a default. One of value, from and default_value is set.
+type AddedArgument struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the argument.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The value to which the argument is pinned.
+	Value *structpb.Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	// The expression over the caller to which the argument is pinned.
+	From string `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
+	// The value that is sent if the caller sends none.
+	DefaultValue  *structpb.Value `protobuf:"bytes,4,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddedArgument) Reset() {
+	*x = AddedArgument{}
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddedArgument) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddedArgument) ProtoMessage() {}
+
+func (x *AddedArgument) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddedArgument.ProtoReflect.Descriptor instead.
+func (*AddedArgument) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AddedArgument) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AddedArgument) GetValue() *structpb.Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *AddedArgument) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *AddedArgument) GetDefaultValue() *structpb.Value {
+	if x != nil {
+		return x.DefaultValue
+	}
+	return nil
+}
+
 type CallToolRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's name, with its backend's prefix.
@@ -227,7 +328,7 @@ type CallToolRequest struct {
 
 func (x *CallToolRequest) Reset() {
 	*x = CallToolRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +340,7 @@ func (x *CallToolRequest) String() string {
 func (*CallToolRequest) ProtoMessage() {}
 
 func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[4]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +353,7 @@ func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolRequest.ProtoReflect.Descriptor instead.
 func (*CallToolRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CallToolRequest) GetName() string {
@@ -298,7 +399,7 @@ type CallToolResponse struct {
 
 func (x *CallToolResponse) Reset() {
 	*x = CallToolResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +411,7 @@ func (x *CallToolResponse) String() string {
 func (*CallToolResponse) ProtoMessage() {}
 
 func (x *CallToolResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[5]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +424,7 @@ func (x *CallToolResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolResponse.ProtoReflect.Descriptor instead.
 func (*CallToolResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CallToolResponse) GetOutcome() isCallToolResponse_Outcome {
@@ -383,7 +484,7 @@ type Round struct {
 
 func (x *Round) Reset() {
 	*x = Round{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -395,7 +496,7 @@ func (x *Round) String() string {
 func (*Round) ProtoMessage() {}
 
 func (x *Round) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[6]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -408,7 +509,7 @@ func (x *Round) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Round.ProtoReflect.Descriptor instead.
 func (*Round) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Round) GetState() string {
@@ -438,7 +539,7 @@ type InputRequired struct {
 
 func (x *InputRequired) Reset() {
 	*x = InputRequired{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -450,7 +551,7 @@ func (x *InputRequired) String() string {
 func (*InputRequired) ProtoMessage() {}
 
 func (x *InputRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[7]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -463,7 +564,7 @@ func (x *InputRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
 func (*InputRequired) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{7}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *InputRequired) GetRequests() []*InputRequest {
@@ -495,7 +596,7 @@ type InputRequest struct {
 
 func (x *InputRequest) Reset() {
 	*x = InputRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[8]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -507,7 +608,7 @@ func (x *InputRequest) String() string {
 func (*InputRequest) ProtoMessage() {}
 
 func (x *InputRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[8]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -520,7 +621,7 @@ func (x *InputRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequest.ProtoReflect.Descriptor instead.
 func (*InputRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{8}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *InputRequest) GetKey() string {
@@ -554,7 +655,7 @@ type ListResourcesRequest struct {
 
 func (x *ListResourcesRequest) Reset() {
 	*x = ListResourcesRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[9]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -566,7 +667,7 @@ func (x *ListResourcesRequest) String() string {
 func (*ListResourcesRequest) ProtoMessage() {}
 
 func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[9]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -579,7 +680,7 @@ func (x *ListResourcesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesRequest.ProtoReflect.Descriptor instead.
 func (*ListResourcesRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{9}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListResourcesRequest) GetPageToken() string {
@@ -601,7 +702,7 @@ type ListResourcesResponse struct {
 
 func (x *ListResourcesResponse) Reset() {
 	*x = ListResourcesResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[10]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +714,7 @@ func (x *ListResourcesResponse) String() string {
 func (*ListResourcesResponse) ProtoMessage() {}
 
 func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[10]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +727,7 @@ func (x *ListResourcesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourcesResponse.ProtoReflect.Descriptor instead.
 func (*ListResourcesResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{10}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListResourcesResponse) GetResources() []*structpb.Struct {
@@ -653,7 +754,7 @@ type ListResourceTemplatesRequest struct {
 
 func (x *ListResourceTemplatesRequest) Reset() {
 	*x = ListResourceTemplatesRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[11]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -665,7 +766,7 @@ func (x *ListResourceTemplatesRequest) String() string {
 func (*ListResourceTemplatesRequest) ProtoMessage() {}
 
 func (x *ListResourceTemplatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[11]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -678,7 +779,7 @@ func (x *ListResourceTemplatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourceTemplatesRequest.ProtoReflect.Descriptor instead.
 func (*ListResourceTemplatesRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{11}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListResourceTemplatesRequest) GetPageToken() string {
@@ -700,7 +801,7 @@ type ListResourceTemplatesResponse struct {
 
 func (x *ListResourceTemplatesResponse) Reset() {
 	*x = ListResourceTemplatesResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[12]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +813,7 @@ func (x *ListResourceTemplatesResponse) String() string {
 func (*ListResourceTemplatesResponse) ProtoMessage() {}
 
 func (x *ListResourceTemplatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[12]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +826,7 @@ func (x *ListResourceTemplatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResourceTemplatesResponse.ProtoReflect.Descriptor instead.
 func (*ListResourceTemplatesResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{12}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListResourceTemplatesResponse) GetResourceTemplates() []*structpb.Struct {
@@ -756,7 +857,7 @@ type ReadResourceRequest struct {
 
 func (x *ReadResourceRequest) Reset() {
 	*x = ReadResourceRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[13]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -768,7 +869,7 @@ func (x *ReadResourceRequest) String() string {
 func (*ReadResourceRequest) ProtoMessage() {}
 
 func (x *ReadResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[13]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -781,7 +882,7 @@ func (x *ReadResourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResourceRequest.ProtoReflect.Descriptor instead.
 func (*ReadResourceRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{13}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadResourceRequest) GetUri() string {
@@ -820,7 +921,7 @@ type ReadResourceResponse struct {
 
 func (x *ReadResourceResponse) Reset() {
 	*x = ReadResourceResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[14]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +933,7 @@ func (x *ReadResourceResponse) String() string {
 func (*ReadResourceResponse) ProtoMessage() {}
 
 func (x *ReadResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[14]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +946,7 @@ func (x *ReadResourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadResourceResponse.ProtoReflect.Descriptor instead.
 func (*ReadResourceResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{14}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReadResourceResponse) GetOutcome() isReadResourceResponse_Outcome {
@@ -901,7 +1002,7 @@ type ListPromptsRequest struct {
 
 func (x *ListPromptsRequest) Reset() {
 	*x = ListPromptsRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[15]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -913,7 +1014,7 @@ func (x *ListPromptsRequest) String() string {
 func (*ListPromptsRequest) ProtoMessage() {}
 
 func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[15]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +1027,7 @@ func (x *ListPromptsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsRequest.ProtoReflect.Descriptor instead.
 func (*ListPromptsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{15}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListPromptsRequest) GetPageToken() string {
@@ -948,7 +1049,7 @@ type ListPromptsResponse struct {
 
 func (x *ListPromptsResponse) Reset() {
 	*x = ListPromptsResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[16]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -960,7 +1061,7 @@ func (x *ListPromptsResponse) String() string {
 func (*ListPromptsResponse) ProtoMessage() {}
 
 func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[16]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -973,7 +1074,7 @@ func (x *ListPromptsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPromptsResponse.ProtoReflect.Descriptor instead.
 func (*ListPromptsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{16}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListPromptsResponse) GetPrompts() []*structpb.Struct {
@@ -1006,7 +1107,7 @@ type GetPromptRequest struct {
 
 func (x *GetPromptRequest) Reset() {
 	*x = GetPromptRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[17]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1018,7 +1119,7 @@ func (x *GetPromptRequest) String() string {
 func (*GetPromptRequest) ProtoMessage() {}
 
 func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[17]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1031,7 +1132,7 @@ func (x *GetPromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptRequest.ProtoReflect.Descriptor instead.
 func (*GetPromptRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{17}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetPromptRequest) GetName() string {
@@ -1077,7 +1178,7 @@ type GetPromptResponse struct {
 
 func (x *GetPromptResponse) Reset() {
 	*x = GetPromptResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[18]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1089,7 +1190,7 @@ func (x *GetPromptResponse) String() string {
 func (*GetPromptResponse) ProtoMessage() {}
 
 func (x *GetPromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[18]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1102,7 +1203,7 @@ func (x *GetPromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPromptResponse.ProtoReflect.Descriptor instead.
 func (*GetPromptResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{18}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetPromptResponse) GetOutcome() isGetPromptResponse_Outcome {
@@ -1161,7 +1262,7 @@ type ErrorDetail struct {
 
 func (x *ErrorDetail) Reset() {
 	*x = ErrorDetail{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[19]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1274,7 @@ func (x *ErrorDetail) String() string {
 func (*ErrorDetail) ProtoMessage() {}
 
 func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[19]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1287,7 @@ func (x *ErrorDetail) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ErrorDetail.ProtoReflect.Descriptor instead.
 func (*ErrorDetail) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{19}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ErrorDetail) GetCode() int32 {
@@ -1213,7 +1314,7 @@ type ListSkillsRequest struct {
 
 func (x *ListSkillsRequest) Reset() {
 	*x = ListSkillsRequest{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1326,7 @@ func (x *ListSkillsRequest) String() string {
 func (*ListSkillsRequest) ProtoMessage() {}
 
 func (x *ListSkillsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1339,7 @@ func (x *ListSkillsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSkillsRequest.ProtoReflect.Descriptor instead.
 func (*ListSkillsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{20}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListSkillsRequest) GetPageToken() string {
@@ -1260,7 +1361,7 @@ type ListSkillsResponse struct {
 
 func (x *ListSkillsResponse) Reset() {
 	*x = ListSkillsResponse{}
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1373,7 @@ func (x *ListSkillsResponse) String() string {
 func (*ListSkillsResponse) ProtoMessage() {}
 
 func (x *ListSkillsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1386,7 @@ func (x *ListSkillsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSkillsResponse.ProtoReflect.Descriptor instead.
 func (*ListSkillsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{21}
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListSkillsResponse) GetSkills() []*structpb.Struct {
@@ -1314,9 +1415,17 @@ const file_mcpedge_admin_v1_catalog_proto_rawDesc = "" +
 	"\x05tools\x18\x01 \x03(\v2\x17.google.protobuf.StructR\x05tools\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"$\n" +
 	"\x0eGetToolRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\">\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xc9\x01\n" +
 	"\x0fGetToolResponse\x12+\n" +
-	"\x04tool\x18\x01 \x01(\v2\x17.google.protobuf.StructR\x04tool\"\xd5\x01\n" +
+	"\x04tool\x18\x01 \x01(\v2\x17.google.protobuf.StructR\x04tool\x12%\n" +
+	"\x0ecanonical_name\x18\x02 \x01(\tR\rcanonicalName\x12\x18\n" +
+	"\abackend\x18\x03 \x01(\tR\abackend\x12H\n" +
+	"\x0fadded_arguments\x18\x04 \x03(\v2\x1f.mcpedge.admin.v1.AddedArgumentR\x0eaddedArguments\"\xa2\x01\n" +
+	"\rAddedArgument\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\tR\x04from\x12;\n" +
+	"\rdefault_value\x18\x04 \x01(\v2\x16.google.protobuf.ValueR\fdefaultValue\"\xd5\x01\n" +
 	"\x0fCallToolRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
 	"\targuments\x18\x02 \x01(\v2\x17.google.protobuf.StructR\targuments\x12-\n" +
@@ -1411,84 +1520,88 @@ func file_mcpedge_admin_v1_catalog_proto_rawDescGZIP() []byte {
 	return file_mcpedge_admin_v1_catalog_proto_rawDescData
 }
 
-var file_mcpedge_admin_v1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_mcpedge_admin_v1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_mcpedge_admin_v1_catalog_proto_goTypes = []any{
 	(*ListToolsRequest)(nil),              // 0: mcpedge.admin.v1.ListToolsRequest
 	(*ListToolsResponse)(nil),             // 1: mcpedge.admin.v1.ListToolsResponse
 	(*GetToolRequest)(nil),                // 2: mcpedge.admin.v1.GetToolRequest
 	(*GetToolResponse)(nil),               // 3: mcpedge.admin.v1.GetToolResponse
-	(*CallToolRequest)(nil),               // 4: mcpedge.admin.v1.CallToolRequest
-	(*CallToolResponse)(nil),              // 5: mcpedge.admin.v1.CallToolResponse
-	(*Round)(nil),                         // 6: mcpedge.admin.v1.Round
-	(*InputRequired)(nil),                 // 7: mcpedge.admin.v1.InputRequired
-	(*InputRequest)(nil),                  // 8: mcpedge.admin.v1.InputRequest
-	(*ListResourcesRequest)(nil),          // 9: mcpedge.admin.v1.ListResourcesRequest
-	(*ListResourcesResponse)(nil),         // 10: mcpedge.admin.v1.ListResourcesResponse
-	(*ListResourceTemplatesRequest)(nil),  // 11: mcpedge.admin.v1.ListResourceTemplatesRequest
-	(*ListResourceTemplatesResponse)(nil), // 12: mcpedge.admin.v1.ListResourceTemplatesResponse
-	(*ReadResourceRequest)(nil),           // 13: mcpedge.admin.v1.ReadResourceRequest
-	(*ReadResourceResponse)(nil),          // 14: mcpedge.admin.v1.ReadResourceResponse
-	(*ListPromptsRequest)(nil),            // 15: mcpedge.admin.v1.ListPromptsRequest
-	(*ListPromptsResponse)(nil),           // 16: mcpedge.admin.v1.ListPromptsResponse
-	(*GetPromptRequest)(nil),              // 17: mcpedge.admin.v1.GetPromptRequest
-	(*GetPromptResponse)(nil),             // 18: mcpedge.admin.v1.GetPromptResponse
-	(*ErrorDetail)(nil),                   // 19: mcpedge.admin.v1.ErrorDetail
-	(*ListSkillsRequest)(nil),             // 20: mcpedge.admin.v1.ListSkillsRequest
-	(*ListSkillsResponse)(nil),            // 21: mcpedge.admin.v1.ListSkillsResponse
-	nil,                                   // 22: mcpedge.admin.v1.Round.ResponsesEntry
-	nil,                                   // 23: mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
-	(*structpb.Struct)(nil),               // 24: google.protobuf.Struct
-	(*structpb.Value)(nil),                // 25: google.protobuf.Value
+	(*AddedArgument)(nil),                 // 4: mcpedge.admin.v1.AddedArgument
+	(*CallToolRequest)(nil),               // 5: mcpedge.admin.v1.CallToolRequest
+	(*CallToolResponse)(nil),              // 6: mcpedge.admin.v1.CallToolResponse
+	(*Round)(nil),                         // 7: mcpedge.admin.v1.Round
+	(*InputRequired)(nil),                 // 8: mcpedge.admin.v1.InputRequired
+	(*InputRequest)(nil),                  // 9: mcpedge.admin.v1.InputRequest
+	(*ListResourcesRequest)(nil),          // 10: mcpedge.admin.v1.ListResourcesRequest
+	(*ListResourcesResponse)(nil),         // 11: mcpedge.admin.v1.ListResourcesResponse
+	(*ListResourceTemplatesRequest)(nil),  // 12: mcpedge.admin.v1.ListResourceTemplatesRequest
+	(*ListResourceTemplatesResponse)(nil), // 13: mcpedge.admin.v1.ListResourceTemplatesResponse
+	(*ReadResourceRequest)(nil),           // 14: mcpedge.admin.v1.ReadResourceRequest
+	(*ReadResourceResponse)(nil),          // 15: mcpedge.admin.v1.ReadResourceResponse
+	(*ListPromptsRequest)(nil),            // 16: mcpedge.admin.v1.ListPromptsRequest
+	(*ListPromptsResponse)(nil),           // 17: mcpedge.admin.v1.ListPromptsResponse
+	(*GetPromptRequest)(nil),              // 18: mcpedge.admin.v1.GetPromptRequest
+	(*GetPromptResponse)(nil),             // 19: mcpedge.admin.v1.GetPromptResponse
+	(*ErrorDetail)(nil),                   // 20: mcpedge.admin.v1.ErrorDetail
+	(*ListSkillsRequest)(nil),             // 21: mcpedge.admin.v1.ListSkillsRequest
+	(*ListSkillsResponse)(nil),            // 22: mcpedge.admin.v1.ListSkillsResponse
+	nil,                                   // 23: mcpedge.admin.v1.Round.ResponsesEntry
+	nil,                                   // 24: mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
+	(*structpb.Struct)(nil),               // 25: google.protobuf.Struct
+	(*structpb.Value)(nil),                // 26: google.protobuf.Value
 }
 var file_mcpedge_admin_v1_catalog_proto_depIdxs = []int32{
-	24, // 0: mcpedge.admin.v1.ListToolsResponse.tools:type_name -> google.protobuf.Struct
-	24, // 1: mcpedge.admin.v1.GetToolResponse.tool:type_name -> google.protobuf.Struct
-	24, // 2: mcpedge.admin.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
-	6,  // 3: mcpedge.admin.v1.CallToolRequest.round:type_name -> mcpedge.admin.v1.Round
-	24, // 4: mcpedge.admin.v1.CallToolRequest.client_capabilities:type_name -> google.protobuf.Struct
-	24, // 5: mcpedge.admin.v1.CallToolResponse.result:type_name -> google.protobuf.Struct
-	7,  // 6: mcpedge.admin.v1.CallToolResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	22, // 7: mcpedge.admin.v1.Round.responses:type_name -> mcpedge.admin.v1.Round.ResponsesEntry
-	8,  // 8: mcpedge.admin.v1.InputRequired.requests:type_name -> mcpedge.admin.v1.InputRequest
-	24, // 9: mcpedge.admin.v1.InputRequest.params:type_name -> google.protobuf.Struct
-	24, // 10: mcpedge.admin.v1.ListResourcesResponse.resources:type_name -> google.protobuf.Struct
-	24, // 11: mcpedge.admin.v1.ListResourceTemplatesResponse.resource_templates:type_name -> google.protobuf.Struct
-	6,  // 12: mcpedge.admin.v1.ReadResourceRequest.round:type_name -> mcpedge.admin.v1.Round
-	24, // 13: mcpedge.admin.v1.ReadResourceRequest.client_capabilities:type_name -> google.protobuf.Struct
-	24, // 14: mcpedge.admin.v1.ReadResourceResponse.result:type_name -> google.protobuf.Struct
-	7,  // 15: mcpedge.admin.v1.ReadResourceResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	24, // 16: mcpedge.admin.v1.ListPromptsResponse.prompts:type_name -> google.protobuf.Struct
-	23, // 17: mcpedge.admin.v1.GetPromptRequest.arguments:type_name -> mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
-	6,  // 18: mcpedge.admin.v1.GetPromptRequest.round:type_name -> mcpedge.admin.v1.Round
-	24, // 19: mcpedge.admin.v1.GetPromptRequest.client_capabilities:type_name -> google.protobuf.Struct
-	24, // 20: mcpedge.admin.v1.GetPromptResponse.result:type_name -> google.protobuf.Struct
-	7,  // 21: mcpedge.admin.v1.GetPromptResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	25, // 22: mcpedge.admin.v1.ErrorDetail.data:type_name -> google.protobuf.Value
-	24, // 23: mcpedge.admin.v1.ListSkillsResponse.skills:type_name -> google.protobuf.Struct
-	24, // 24: mcpedge.admin.v1.Round.ResponsesEntry.value:type_name -> google.protobuf.Struct
-	0,  // 25: mcpedge.admin.v1.CatalogService.ListTools:input_type -> mcpedge.admin.v1.ListToolsRequest
-	2,  // 26: mcpedge.admin.v1.CatalogService.GetTool:input_type -> mcpedge.admin.v1.GetToolRequest
-	4,  // 27: mcpedge.admin.v1.CatalogService.CallTool:input_type -> mcpedge.admin.v1.CallToolRequest
-	9,  // 28: mcpedge.admin.v1.CatalogService.ListResources:input_type -> mcpedge.admin.v1.ListResourcesRequest
-	11, // 29: mcpedge.admin.v1.CatalogService.ListResourceTemplates:input_type -> mcpedge.admin.v1.ListResourceTemplatesRequest
-	13, // 30: mcpedge.admin.v1.CatalogService.ReadResource:input_type -> mcpedge.admin.v1.ReadResourceRequest
-	15, // 31: mcpedge.admin.v1.CatalogService.ListPrompts:input_type -> mcpedge.admin.v1.ListPromptsRequest
-	17, // 32: mcpedge.admin.v1.CatalogService.GetPrompt:input_type -> mcpedge.admin.v1.GetPromptRequest
-	20, // 33: mcpedge.admin.v1.CatalogService.ListSkills:input_type -> mcpedge.admin.v1.ListSkillsRequest
-	1,  // 34: mcpedge.admin.v1.CatalogService.ListTools:output_type -> mcpedge.admin.v1.ListToolsResponse
-	3,  // 35: mcpedge.admin.v1.CatalogService.GetTool:output_type -> mcpedge.admin.v1.GetToolResponse
-	5,  // 36: mcpedge.admin.v1.CatalogService.CallTool:output_type -> mcpedge.admin.v1.CallToolResponse
-	10, // 37: mcpedge.admin.v1.CatalogService.ListResources:output_type -> mcpedge.admin.v1.ListResourcesResponse
-	12, // 38: mcpedge.admin.v1.CatalogService.ListResourceTemplates:output_type -> mcpedge.admin.v1.ListResourceTemplatesResponse
-	14, // 39: mcpedge.admin.v1.CatalogService.ReadResource:output_type -> mcpedge.admin.v1.ReadResourceResponse
-	16, // 40: mcpedge.admin.v1.CatalogService.ListPrompts:output_type -> mcpedge.admin.v1.ListPromptsResponse
-	18, // 41: mcpedge.admin.v1.CatalogService.GetPrompt:output_type -> mcpedge.admin.v1.GetPromptResponse
-	21, // 42: mcpedge.admin.v1.CatalogService.ListSkills:output_type -> mcpedge.admin.v1.ListSkillsResponse
-	34, // [34:43] is the sub-list for method output_type
-	25, // [25:34] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	25, // 0: mcpedge.admin.v1.ListToolsResponse.tools:type_name -> google.protobuf.Struct
+	25, // 1: mcpedge.admin.v1.GetToolResponse.tool:type_name -> google.protobuf.Struct
+	4,  // 2: mcpedge.admin.v1.GetToolResponse.added_arguments:type_name -> mcpedge.admin.v1.AddedArgument
+	26, // 3: mcpedge.admin.v1.AddedArgument.value:type_name -> google.protobuf.Value
+	26, // 4: mcpedge.admin.v1.AddedArgument.default_value:type_name -> google.protobuf.Value
+	25, // 5: mcpedge.admin.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
+	7,  // 6: mcpedge.admin.v1.CallToolRequest.round:type_name -> mcpedge.admin.v1.Round
+	25, // 7: mcpedge.admin.v1.CallToolRequest.client_capabilities:type_name -> google.protobuf.Struct
+	25, // 8: mcpedge.admin.v1.CallToolResponse.result:type_name -> google.protobuf.Struct
+	8,  // 9: mcpedge.admin.v1.CallToolResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
+	23, // 10: mcpedge.admin.v1.Round.responses:type_name -> mcpedge.admin.v1.Round.ResponsesEntry
+	9,  // 11: mcpedge.admin.v1.InputRequired.requests:type_name -> mcpedge.admin.v1.InputRequest
+	25, // 12: mcpedge.admin.v1.InputRequest.params:type_name -> google.protobuf.Struct
+	25, // 13: mcpedge.admin.v1.ListResourcesResponse.resources:type_name -> google.protobuf.Struct
+	25, // 14: mcpedge.admin.v1.ListResourceTemplatesResponse.resource_templates:type_name -> google.protobuf.Struct
+	7,  // 15: mcpedge.admin.v1.ReadResourceRequest.round:type_name -> mcpedge.admin.v1.Round
+	25, // 16: mcpedge.admin.v1.ReadResourceRequest.client_capabilities:type_name -> google.protobuf.Struct
+	25, // 17: mcpedge.admin.v1.ReadResourceResponse.result:type_name -> google.protobuf.Struct
+	8,  // 18: mcpedge.admin.v1.ReadResourceResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
+	25, // 19: mcpedge.admin.v1.ListPromptsResponse.prompts:type_name -> google.protobuf.Struct
+	24, // 20: mcpedge.admin.v1.GetPromptRequest.arguments:type_name -> mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
+	7,  // 21: mcpedge.admin.v1.GetPromptRequest.round:type_name -> mcpedge.admin.v1.Round
+	25, // 22: mcpedge.admin.v1.GetPromptRequest.client_capabilities:type_name -> google.protobuf.Struct
+	25, // 23: mcpedge.admin.v1.GetPromptResponse.result:type_name -> google.protobuf.Struct
+	8,  // 24: mcpedge.admin.v1.GetPromptResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
+	26, // 25: mcpedge.admin.v1.ErrorDetail.data:type_name -> google.protobuf.Value
+	25, // 26: mcpedge.admin.v1.ListSkillsResponse.skills:type_name -> google.protobuf.Struct
+	25, // 27: mcpedge.admin.v1.Round.ResponsesEntry.value:type_name -> google.protobuf.Struct
+	0,  // 28: mcpedge.admin.v1.CatalogService.ListTools:input_type -> mcpedge.admin.v1.ListToolsRequest
+	2,  // 29: mcpedge.admin.v1.CatalogService.GetTool:input_type -> mcpedge.admin.v1.GetToolRequest
+	5,  // 30: mcpedge.admin.v1.CatalogService.CallTool:input_type -> mcpedge.admin.v1.CallToolRequest
+	10, // 31: mcpedge.admin.v1.CatalogService.ListResources:input_type -> mcpedge.admin.v1.ListResourcesRequest
+	12, // 32: mcpedge.admin.v1.CatalogService.ListResourceTemplates:input_type -> mcpedge.admin.v1.ListResourceTemplatesRequest
+	14, // 33: mcpedge.admin.v1.CatalogService.ReadResource:input_type -> mcpedge.admin.v1.ReadResourceRequest
+	16, // 34: mcpedge.admin.v1.CatalogService.ListPrompts:input_type -> mcpedge.admin.v1.ListPromptsRequest
+	18, // 35: mcpedge.admin.v1.CatalogService.GetPrompt:input_type -> mcpedge.admin.v1.GetPromptRequest
+	21, // 36: mcpedge.admin.v1.CatalogService.ListSkills:input_type -> mcpedge.admin.v1.ListSkillsRequest
+	1,  // 37: mcpedge.admin.v1.CatalogService.ListTools:output_type -> mcpedge.admin.v1.ListToolsResponse
+	3,  // 38: mcpedge.admin.v1.CatalogService.GetTool:output_type -> mcpedge.admin.v1.GetToolResponse
+	6,  // 39: mcpedge.admin.v1.CatalogService.CallTool:output_type -> mcpedge.admin.v1.CallToolResponse
+	11, // 40: mcpedge.admin.v1.CatalogService.ListResources:output_type -> mcpedge.admin.v1.ListResourcesResponse
+	13, // 41: mcpedge.admin.v1.CatalogService.ListResourceTemplates:output_type -> mcpedge.admin.v1.ListResourceTemplatesResponse
+	15, // 42: mcpedge.admin.v1.CatalogService.ReadResource:output_type -> mcpedge.admin.v1.ReadResourceResponse
+	17, // 43: mcpedge.admin.v1.CatalogService.ListPrompts:output_type -> mcpedge.admin.v1.ListPromptsResponse
+	19, // 44: mcpedge.admin.v1.CatalogService.GetPrompt:output_type -> mcpedge.admin.v1.GetPromptResponse
+	22, // 45: mcpedge.admin.v1.CatalogService.ListSkills:output_type -> mcpedge.admin.v1.ListSkillsResponse
+	37, // [37:46] is the sub-list for method output_type
+	28, // [28:37] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_catalog_proto_init() }
@@ -1496,15 +1609,15 @@ func file_mcpedge_admin_v1_catalog_proto_init() {
 	if File_mcpedge_admin_v1_catalog_proto != nil {
 		return
 	}
-	file_mcpedge_admin_v1_catalog_proto_msgTypes[5].OneofWrappers = []any{
+	file_mcpedge_admin_v1_catalog_proto_msgTypes[6].OneofWrappers = []any{
 		(*CallToolResponse_Result)(nil),
 		(*CallToolResponse_InputRequired)(nil),
 	}
-	file_mcpedge_admin_v1_catalog_proto_msgTypes[14].OneofWrappers = []any{
+	file_mcpedge_admin_v1_catalog_proto_msgTypes[15].OneofWrappers = []any{
 		(*ReadResourceResponse_Result)(nil),
 		(*ReadResourceResponse_InputRequired)(nil),
 	}
-	file_mcpedge_admin_v1_catalog_proto_msgTypes[18].OneofWrappers = []any{
+	file_mcpedge_admin_v1_catalog_proto_msgTypes[19].OneofWrappers = []any{
 		(*GetPromptResponse_Result)(nil),
 		(*GetPromptResponse_InputRequired)(nil),
 	}
@@ -1514,7 +1627,7 @@ func file_mcpedge_admin_v1_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_admin_v1_catalog_proto_rawDesc), len(file_mcpedge_admin_v1_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
