@@ -122,10 +122,11 @@ func (c *curation) hasDefault(name string) bool {
 	return slices.ContainsFunc(c.arguments, func(a overlay.Argument) bool { return a.Name == name && a.Default != nil })
 }
 
-// add computes the values that are added.
+// add computes the values that are added. It adds no default beside a member that a backend may read
+// as the argument.
 func (c *curation) add() error {
 	sent := func(name string) bool {
-		return slices.ContainsFunc(c.kept, func(a argument) bool { return a.name == name })
+		return slices.ContainsFunc(c.kept, func(a argument) bool { return overlay.SameMember(a.name, name) })
 	}
 	who := &c.round.call.Principal
 	for i := range c.arguments {
@@ -200,21 +201,21 @@ func (r *round) curateCompletion(arguments []overlay.Argument) (silent bool, err
 		if overlay.PinOf(arguments, name) != nil {
 			return false, errRefusedMember
 		}
+		c.kept = append(c.kept, argument{name: name})
 	}
+	c.kept = append(c.kept, argument{name: asked.Argument})
 	if overlay.PinOf(arguments, asked.Argument) != nil {
 		return true, nil
 	}
 	if err := c.add(); err != nil {
 		return false, err
 	}
+	if asked.Arguments == nil && len(c.extra) > 0 {
+		asked.Arguments = map[string]string{}
+	}
 	for _, a := range c.extra {
 		text, _ := jsonrpc.Unquote(a.value)
-		if asked.Arguments == nil {
-			asked.Arguments = map[string]string{}
-		}
-		if _, given := asked.Arguments[a.name]; !given && a.name != asked.Argument {
-			asked.Arguments[a.name] = text
-		}
+		asked.Arguments[a.name] = text
 	}
 	return false, nil
 }

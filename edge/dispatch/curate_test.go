@@ -230,6 +230,46 @@ func TestPinsOfLaterRounds(t *testing.T) {
 	}
 }
 
+// A default is not added beside another spelling of its argument, which a backend may read as the same: in a tool whose schema is
+// open, and in the context of a prompt's completion.
+func TestDefaultBesideAnotherSpelling(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find", InputSchemaJson: `{"type":"object","properties":{"query":{},"maxCount":{}}}`}},
+		prompts: []*pb.Prompt{{Name: "find", Arguments: []*pb.PromptArgument{{Name: "query"}, {Name: "maxCount"}}}}}
+	var completed []string
+	f.onComplete = func(_, _, _ string) ([]string, error) { return []string{"v"}, nil }
+	f.onContext = func(given map[string]string) {
+		for name, value := range given {
+			completed = append(completed, name+"="+value)
+		}
+	}
+	entry := overlay.Entry{Backend: "one", Names: pattern.New("find"), Arguments: []overlay.Argument{{Name: "maxCount", Default: json.RawMessage(`20`)}}}
+	prompt := entry
+	prompt.Arguments = []overlay.Argument{{Name: "maxCount", Default: json.RawMessage(`"20"`)}}
+	d := start(t, Options{Catalog: catalog.Options{Overlay: overlay.New(overlay.Entries{Tools: []overlay.Entry{entry}, Prompts: []overlay.Entry{prompt}})}}, f)
+	for sent, want := range map[string]string{
+		`{"MaxCount":5}`: `{"MaxCount":5}`, `{"max_count":5,"query":"x"}`: `{"max_count":5,"query":"x"}`, `{"MAX-COUNT":null}`: `{"MAX-COUNT":null}`,
+		`{"maxCount.x":5}`: `{"maxCount.x":5}`, `{"maxCount[0]":5}`: `{"maxCount[0]":5}`,
+		`{"maxCounts":5}`: `{"maxCounts":5,"maxCount":20}`, `{"maxCount":5}`: `{"maxCount":5}`, `{"maxCount":null}`: `{"maxCount":20}`, `{}`: `{"maxCount":20}`,
+	} {
+		call := request(t, mcp.MethodToolsCall, `{"name":"find","arguments":`+sent+`}`)
+		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil || string(call.Params.Arguments) != want {
+			t.Errorf("%s: the backend gets %s, %v; want %s", sent, call.Params.Arguments, err, want)
+		}
+	}
+	for context, want := range map[string]string{`{"MaxCount":"5"}`: "MaxCount=5", `{}`: "maxCount=20", `{"maxCount":"5"}`: "maxCount=5"} {
+		completed = nil
+		if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodComplete,
+			`{"ref":{"type":"ref/prompt","name":"find"},"argument":{"name":"query","value":""},"context":{"arguments":`+context+`}}`), nil); err != nil || strings.Join(completed, " ") != want {
+			t.Errorf("a completion in the context %s: the backend gets %q, %v; want %s", context, completed, err, want)
+		}
+	}
+	completed = nil
+	_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"find"},"argument":{"name":"max_count","value":"2"}}`), nil)
+	if err != nil || completed != nil {
+		t.Errorf("the completion of another spelling: the backend gets %q, %v", completed, err)
+	}
+}
+
 // A client that sends a null in the place of a default, and does so again in a later round, gets the default in both.
 func TestDefaultOfNullInLaterRounds(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "find", InputSchemaJson: findSchema}}}

@@ -61,6 +61,8 @@ type fake struct {
 	onRead     func(*pb.ReadResourceRequest, grpc.ServerStreamingServer[pb.ReadResourceResponse]) error
 	onPrompt   func(*pb.GetPromptRequest, grpc.ServerStreamingServer[pb.GetPromptResponse]) error
 	onComplete func(name, argument, value string) ([]string, error)
+	// onContext gets the other arguments of a completion of a prompt; nil disables it.
+	onContext func(arguments map[string]string)
 
 	watched map[string]int         // open watches by URI
 	updates map[string]chan string // by watched URI: the URIs of the updates
@@ -159,6 +161,9 @@ func (f *fake) GetPrompt(in *pb.GetPromptRequest, s grpc.ServerStreamingServer[p
 }
 
 func (f *fake) CompletePrompt(_ context.Context, in *pb.CompletePromptRequest) (*pb.CompletePromptResponse, error) {
+	if f.onContext != nil {
+		f.onContext(in.GetContextArguments())
+	}
 	values, err := f.suggest(in.GetName(), in.GetArgumentName(), in.GetArgumentValue())
 	return &pb.CompletePromptResponse{Values: values}, err
 }
