@@ -50,6 +50,9 @@ func (c *Config) Ineffective() (notes []string) {
 			note("%s: name: %q has %d characters: some models accept at most %d, and refuse all tools together for a longer one", e.Place, e.Name, len(e.Name), modelName)
 		}
 	}
+	if c.Root == RootOff && !c.hasSets() {
+		note("root: off, and there are no sets: no path serves MCP: define sets, or remove root")
+	}
 	if c.locks() && c.Kubernetes != nil {
 		note("catalog-lock: snapshots have no backends that are found in Kubernetes: their tools are compared only if definitions of theirs were added to %s", c.CatalogLock.File)
 	}

@@ -74,6 +74,12 @@ func (c *Config) eachSet(fn func(name string, s *Set, placed func(note string) s
 	})
 }
 
+// hasSets reports whether there is a set, also in the files of Include.
+func (c *Config) hasSets() (has bool) {
+	c.eachSet(func(string, *Set, func(string) string) { has = true })
+	return has
+}
+
 // ownedSet matches the patterns of IncludeOwns.Sets.
 var ownedSet = regexp.MustCompile(`^[a-z0-9-]{1,63}\*?$`)
 
