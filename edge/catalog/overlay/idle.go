@@ -46,7 +46,8 @@ func (i *Idle) Opens() bool {
 }
 
 // Idle returns the entries that match none of their backends' names. It ignores backends that are
-// not in listed, and patterns for resources that may match unlisted URIs.
+// not in listed, and patterns for resources that may match unlisted URIs, unless they could only
+// change texts.
 func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	for _, part := range []struct {
 		list  List
@@ -59,7 +60,7 @@ func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	} {
 		for i := range part.list.Entries {
 			e := &part.list.Entries[i]
-			if e.idle(listed, part.names) && (part.what != "resource" || !e.mayBeRead(listed)) {
+			if e.idle(listed, part.names) && (part.what != "resource" || part.list.onlyTexts(e) || !e.mayBeRead(listed)) {
 				one := Idle{Entry: e, What: part.what}
 				if at := slices.IndexFunc(listed, func(l Listed) bool { return l.Backend == e.Backend }); part.what != "resource" {
 					names, _ := part.names(&listed[at])
@@ -85,6 +86,12 @@ func (l List) OwnName(p pattern.Pattern, of *Listed, names []string) string {
 		}
 	}
 	return ""
+}
+
+// onlyTexts reports whether an entry for one resource can only change its title and description,
+// which a resource has in lists alone.
+func (l List) onlyTexts(e *Entry) bool {
+	return e.Names.Literal() && !l.hides && !e.Hide && len(e.Groups)+len(e.Arguments) == 0
 }
 
 // mayBeRead reports whether a pattern may match URIs that its backend serves without listing them.

@@ -157,3 +157,31 @@ func TestIdle(t *testing.T) {
 		t.Errorf("%q, want %q", said, want)
 	}
 }
+
+// An exact URI that no list has, and that its backend may serve, can be hidden, shown or selected, but has no title.
+func TestIdleTexts(t *testing.T) {
+	uri := func(uri string, change func(*overlay.Entry)) overlay.Entry {
+		e := on("crm", uri)
+		e.Title, e.Place = "T", uri
+		change(&e)
+		return e
+	}
+	entries := []overlay.Entry{
+		uri("crm://customers/1", func(*overlay.Entry) {}), uri("docs://a", func(e *overlay.Entry) { e.Title, e.Description = "", "D" }),
+		uri("crm://customers/2", func(e *overlay.Entry) { e.Hide = true }), uri("crm://customers/3", func(e *overlay.Entry) { e.Groups = []string{"g"} }),
+		uri("crm://customers/*", func(*overlay.Entry) {}), uri("crm://customers/{id}", func(*overlay.Entry) {}), uri("crm://listed", func(*overlay.Entry) {}),
+	}
+	listed := []overlay.Listed{{Backend: "crm", Resources: []string{"crm://listed", "crm://customers/{id}"}, Reads: []string{"crm://customers/", "docs://"}}}
+	for hides, want := range map[bool][]string{false: {"crm://customers/1", "docs://a"}, true: nil} {
+		var got []string
+		for _, one := range overlay.New(overlay.Entries{Resources: entries, Hides: hides}).Idle(listed) {
+			got = append(got, one.Entry.Place)
+			if !strings.HasPrefix(one.String(), one.Entry.Place+": resource: the backend crm lists no resource with the name") || one.Opens() {
+				t.Errorf("%s, opens: %v", one.String(), one.Opens())
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("default hide %v: %q, want %q", hides, got, want)
+		}
+	}
+}
