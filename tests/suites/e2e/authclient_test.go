@@ -40,7 +40,13 @@ func (c *caller) as(token string) *somebody {
 // sessionAs is newSession for somebody with a token.
 func sessionAs(t *testing.T, e *harness.Edge, version, token string) *session {
 	t.Helper()
-	s := &session{caller: newCaller(t, e.URL), t: t, version: version, next: new(atomic.Int64)}
+	return sessionAt(t, e.URL, version, token)
+}
+
+// sessionAt is sessionAs at a URL, such as that of a set.
+func sessionAt(t *testing.T, url, version, token string) *session {
+	t.Helper()
+	s := &session{caller: newCaller(t, url), t: t, version: version, next: new(atomic.Int64)}
 	s.as(token)
 	s.open(everything)
 	return s

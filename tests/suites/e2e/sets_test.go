@@ -45,12 +45,19 @@ type viaSSE struct {
 	next   int
 }
 
-func newSSE(t *testing.T, e *harness.Edge, path string) *viaSSE {
+// newSSE is a client at a path, with a token if one is given.
+func newSSE(t *testing.T, e *harness.Edge, path string, token ...string) *viaSSE {
 	t.Helper()
-	host := "http://" + e.Host
-	stream := newCaller(t, host+path).send(t, http.MethodGet, "").want(http.StatusOK).events()
+	at := func(path string) *caller {
+		c := newCaller(t, "http://"+e.Host+path)
+		for _, one := range token {
+			c.as(one)
+		}
+		return c
+	}
+	stream := at(path).send(t, http.MethodGet, "").want(http.StatusOK).events()
 	ev, _ := stream.next()
-	s := &viaSSE{t: t, post: newCaller(t, host+ev.Data), stream: stream}
+	s := &viaSSE{t: t, post: at(ev.Data), stream: stream}
 	s.ask("initialize", `{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":`+clientInfo+`}`)
 	s.post.send(t, http.MethodPost, envelope("", "notifications/initialized", "")).want(http.StatusAccepted)
 	return s
