@@ -58,12 +58,24 @@ type unmatched struct {
 // token of ctx, even if the answer is stored several times.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
 	x := answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
-	out, release, err := r.answer(context.WithoutCancel(ctx), x)
-	switch {
-	case call.FaultOf(err) == call.Unavailable:
-		r.retryAnswer(x)
-	case err == nil && out == state.AnswerUnknown:
+	out, release, err := r.take(ctx, x)
+	if err == nil && out == state.AnswerUnknown {
 		r.keepUnmatched(x)
+	}
+	return out, release, err
+}
+
+// AnswerNow takes an answer as Answer does, but AnswerUnknown is final: the answer is not kept for
+// a question that the store may restore.
+func (r *Replica) AnswerNow(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
+	return r.take(ctx, answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)})
+}
+
+// take takes an answer. It retries one that may have been stored.
+func (r *Replica) take(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
+	out, release, err := r.answer(context.WithoutCancel(ctx), x)
+	if call.FaultOf(err) == call.Unavailable {
+		r.retryAnswer(x)
 	}
 	return out, release, err
 }

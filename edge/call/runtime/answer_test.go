@@ -75,6 +75,33 @@ func TestAnswersToUnknownQuestionsAreForgotten(t *testing.T) {
 	})
 }
 
+// An answer of AnswerNow to an unknown question is not stored again, even if the store restores the
+// question.
+func TestAnswersOfNowAreNotStoredLater(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		a, b := h.replica(true), h.replica(true)
+		now := func(want state.AnswerStatus) {
+			t.Helper()
+			out, release, err := b.AnswerNow(t.Context(), session, "ask1", state.Answer{Result: []byte("one"), Token: "one"}, mcp.Principal{})
+			if out != want || err != nil {
+				t.Fatalf("the status is %d, %v; want %d", out, err, want)
+			}
+			if release != nil {
+				release()
+			}
+		}
+		now(state.AnswerUnknown)
+		q := h.send(a, "q", h.asksFirst(1))
+		synctest.Wait()
+		b.Returning()
+		sleep(5 * time.Second)
+		q.want("ask1, …")
+		now(state.AnswerCompleted)
+		sleep(time.Second)
+		q.want("ask1, heard one")
+	})
+}
+
 // If the store loses an answer that does not complete its set, the replica that took it restores
 // it.
 func TestAnswersThatTheStoreLost(t *testing.T) {
