@@ -238,16 +238,17 @@ func TestLine(t *testing.T) {
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC), Event: EventOutcome, Settings: "0a1b",
 		Who:      Who{Issuer: "https://id", Subject: "a\"\nb", SubjectIsClient: true, Client: "c", TokenID: "7f", Session: "5e"},
 		Listener: "mcp", Call: "k", Task: "7a", Round: 2, Method: "tools/call", Target: "ship", Backend: "crm",
-		Awaited: &Awaited{Names: []string{"p", "q\""}, Requester: Who{Issuer: "i", Subject: "s\n", SubjectIsClient: true, Client: "d"}},
-		Verdict: Verdict{Effect: StepUp, By: ByPolicy, Rule: "r", Missing: []string{"x", "y"}},
-		Would:   []mcp.Trial{{Effect: "deny", By: "policy", Rule: "a"}, {Effect: "confirm", By: "confirmation", Rule: "\""}},
-		Outcome: "limit", Code: -31429, Duration: 1500 * time.Microsecond,
+		Approval: "0123456789abcdef",
+		Awaited:  &Awaited{Names: []string{"p", "q\""}, Requester: Who{Issuer: "i", Subject: "s\n", SubjectIsClient: true, Client: "d"}},
+		Verdict:  Verdict{Effect: StepUp, By: ByPolicy, Rule: "r", Missing: []string{"x", "y"}},
+		Would:    []mcp.Trial{{Effect: "deny", By: "policy", Rule: "a"}, {Effect: "confirm", By: "confirmation", Rule: "\""}},
+		Outcome:  "limit", Code: -31429, Duration: 1500 * time.Microsecond,
 		Trace:     trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: 1}}),
 		Arguments: json.RawMessage(`{"a":1}`), ArgumentsDigest: "d1",
 	}
 	const want = `{"time":"2026-01-02T03:04:05.000006Z","event":"outcome","replica":"r1","settings":"0a1b","issuer":"https://id","subject":"a\"\nb",` +
 		`"subject_is_client":true,"client_id":"c","jti_sha256":"7f","session":"5e","listener":"mcp","call":"k","task":"7a","round":2,"method":"tools/call","target":"ship",` +
-		`"backend":"crm","awaited":{"names":["p","q\""],"requester":{"issuer":"i","subject":"s\n","subject_is_client":true,"client_id":"d"}},"decision":"step_up","by":"policy","rule":"r","missing_scopes":["x","y"],"would":[{"effect":"deny","by":"policy","rule":"a"},{"effect":"confirm","by":"confirmation","rule":"\""}],"outcome":"limit","code":-31429,` +
+		`"backend":"crm","approval":"0123456789abcdef","awaited":{"names":["p","q\""],"requester":{"issuer":"i","subject":"s\n","subject_is_client":true,"client_id":"d"}},"decision":"step_up","by":"policy","rule":"r","missing_scopes":["x","y"],"would":[{"effect":"deny","by":"policy","rule":"a"},{"effect":"confirm","by":"confirmation","rule":"\""}],"outcome":"limit","code":-31429,` +
 		`"duration":0.001500,"trace_id":"00000000000000000000000000000001","arguments_hmac_sha256":"d1","arguments":{"a":1}}` + "\n"
 	got := string(r.appendLine(nil, "r1"))
 	if got != want || !json.Valid([]byte(got)) {

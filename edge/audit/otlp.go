@@ -93,7 +93,7 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 		{"issuer", r.Who.Issuer}, {"subject", r.Who.Subject}, {"client_id", r.Who.Client}, {"jti_sha256", r.Who.TokenID},
 		{"session", r.Who.Session}, {"listener", r.Listener}, {"address", r.Address}, {"call", r.Call}, {"task", r.Task}, {"set", r.Set}, {"method", r.Method}, {"target", r.Target},
 		{"shown", r.Shown}, {"via", r.Via},
-		{"backend", r.Backend}, {"reason", r.Reason}, {"decision", string(r.Verdict.Effect)}, {"by", string(r.Verdict.By)}, {"rule", r.Verdict.Rule},
+		{"backend", r.Backend}, {"reason", r.Reason}, {"approval", r.Approval}, {"decision", string(r.Verdict.Effect)}, {"by", string(r.Verdict.By)}, {"rule", r.Verdict.Rule},
 		{"outcome", r.Outcome}, {"arguments_hmac_sha256", r.ArgumentsDigest}, {"arguments", string(r.Arguments)},
 		{"sent_arguments_hmac_sha256", r.SentArgumentsDigest}, {"sent_arguments", string(r.SentArguments)},
 	} {

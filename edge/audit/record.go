@@ -142,6 +142,8 @@ type Record struct {
 	Via string
 	// Reason is the operator's reason for an action, or empty.
 	Reason string
+	// Approval is the id of the approval that the decision of an operator names, or empty.
+	Approval string
 	// Awaited is the call whose approval an operator gives or refuses, or nil.
 	Awaited *Awaited
 	Verdict Verdict
@@ -181,7 +183,7 @@ const overhead = 512
 
 // size estimates the memory of the record, in bytes.
 func (r *Record) size() int {
-	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Arguments) + r.Awaited.size()
+	n := overhead + len(r.Who.Issuer) + len(r.Who.Subject) + len(r.Who.Client) + len(r.Target) + len(r.Reason) + len(r.Approval) + len(r.Arguments) + r.Awaited.size()
 	for i := range r.Hooks {
 		n += len(r.Hooks[i].Name) + len(r.Hooks[i].Reason) + 64
 	}
@@ -250,6 +252,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("via", r.Via)
 	text("backend", r.Backend)
 	text("reason", r.Reason)
+	text("approval", r.Approval)
 	member("awaited", r.Awaited.encode())
 	text("decision", string(r.Verdict.Effect))
 	text("by", string(r.Verdict.By))
