@@ -24,6 +24,7 @@ mcpedge approvals grant ID [URL]
 mcpedge approvals refuse ID [URL] [--reason TEXT]
         refuses it: it ends with an error that has the reason
 
+ID is that of the list: TASK.APPROVAL. A call that waits again has another one, so that a decision is always on what was read.
 URL is that of the admin address of any replica; without it, http://127.0.0.1:9090. All of them need a token that an issuer gave to you as
 a user, with the scope of approvers: admin.auth.approve-scope of the edge, mcp:approve by default. Give it by --token-file.
 
@@ -32,8 +33,9 @@ a user, with the scope of approvers: admin.auth.approve-scope of the edge, mcp:a
 // approvals is a command of mcpedge approvals.
 type approvals struct {
 	*server
-	id, reason string
-	out        io.Writer
+	// id is the id of the call, and approval that of the approval; empty if show was given none.
+	id, approval, reason string
+	out                  io.Writer
 }
 
 // Approvals runs mcpedge approvals. It lists, shows, grants or refuses calls that wait for the
@@ -61,7 +63,8 @@ func Approvals(ctx context.Context, args []string, out, stderr io.Writer) error 
 	return errors.New("approvals: write mcpedge approvals list, mcpedge approvals show ID, mcpedge approvals grant ID, or mcpedge approvals refuse ID --reason TEXT")
 }
 
-// run parses the command line and runs do. If hasID is true, the first operand is the id of a call.
+// run parses the command line and runs do. If hasID is true, the first operand is the id of a call,
+// and that of its approval after a dot, which show does not need.
 func (c *approvals) run(ctx context.Context, do func(context.Context) error, hasID bool, args []string, stderr io.Writer) error {
 	flags := c.flagsOfHTTP(approvalsUsage, stderr)
 	if c.command == "approvals refuse" || c.command == "approvals" {
@@ -75,10 +78,13 @@ func (c *approvals) run(ctx context.Context, do func(context.Context) error, has
 	if hasID {
 		most, what = 2, what+" ID"
 		if len(operands) > 0 {
-			c.id = operands[0]
+			c.id, c.approval, _ = strings.Cut(operands[0], ".")
 		}
 		if c.id == "" || strings.Contains(c.id, "/") {
 			return c.errorf("%q is not an id: write %s, with an id of mcpedge approvals list", c.id, what)
+		}
+		if c.approval == "" && c.command != "approvals show" {
+			return c.errorf("%q names no approval: write %s, with an id of mcpedge approvals list, which has a dot", c.id, what)
 		}
 	}
 	if len(operands) > most {
@@ -98,7 +104,7 @@ func (c *approvals) run(ctx context.Context, do func(context.Context) error, has
 
 // waiting is a waiting call in a response of the admin address.
 type waiting struct {
-	ID                          string
+	ID, Approval                string
 	Names                       []string
 	Tool, Backend, Set, Message string
 	Requester                   struct{ Subject, Issuer string }
@@ -124,7 +130,7 @@ func (c *approvals) list(ctx context.Context) error {
 				}
 			}
 			w := &page.Approvals[i]
-			if _, err := fmt.Fprintf(c.out, "%s\t%v\t%v\t%s\t%s\t%s\t%s\t%s\n", escaped(w.ID), age(w), remaining(w), escaped(w.Requester.Subject),
+			if _, err := fmt.Fprintf(c.out, "%s\t%v\t%v\t%s\t%s\t%s\t%s\t%s\n", w.reference(), age(w), remaining(w), escaped(w.Requester.Subject),
 				escaped(w.Tool), escaped(w.Backend), escaped(w.Set), w.names()); err != nil {
 				return err
 			}
@@ -147,7 +153,10 @@ func (c *approvals) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("id:         %s\napprovals:  %s\nrequester:  %s of %s\ntool:       %s\nbackend:    %s\n", escaped(w.ID), w.names(),
+	if c.approval != "" && c.approval != w.Approval {
+		return c.errorf("the approval %q does not wait any more: the call waits for another one; write mcpedge approvals show %s", c.approval, w.reference())
+	}
+	text := fmt.Sprintf("id:         %s\napprovals:  %s\nrequester:  %s of %s\ntool:       %s\nbackend:    %s\n", w.reference(), w.names(),
 		escaped(w.Requester.Subject), escaped(w.Requester.Issuer), escaped(w.Tool), escaped(w.Backend))
 	if w.Set != "" {
 		text += "set:        " + escaped(w.Set) + "\n"
@@ -162,7 +171,7 @@ func (c *approvals) show(ctx context.Context) error {
 
 // grant approves a call.
 func (c *approvals) grant(ctx context.Context) error {
-	w, err := c.request(ctx, ":grant", "{}")
+	w, err := c.decide(ctx, ":grant", map[string]string{})
 	if err != nil {
 		return err
 	}
@@ -172,11 +181,7 @@ func (c *approvals) grant(ctx context.Context) error {
 
 // refuse refuses a call.
 func (c *approvals) refuse(ctx context.Context) error {
-	body, err := json.Marshal(map[string]string{"reason": c.reason})
-	if err != nil {
-		return c.errorf("%w", err)
-	}
-	w, err := c.request(ctx, ":refuse", string(body))
+	w, err := c.decide(ctx, ":refuse", map[string]string{"reason": c.reason})
 	if err != nil {
 		return err
 	}
@@ -184,11 +189,24 @@ func (c *approvals) refuse(ctx context.Context) error {
 	return err
 }
 
+// decide sends a decision on the approval c.approval.
+func (c *approvals) decide(ctx context.Context, verb string, decision map[string]string) (*waiting, error) {
+	decision["approval"] = c.approval
+	body, err := json.Marshal(decision)
+	if err != nil {
+		return nil, c.errorf("%w", err)
+	}
+	return c.request(ctx, verb, string(body))
+}
+
 // request requests a path of the call c.id.
 func (c *approvals) request(ctx context.Context, verb, body string) (*waiting, error) {
 	var answer struct{ Approval waiting }
 	return &answer.Approval, c.administer(ctx, "/v1/approvals/"+url.PathEscape(c.id)+verb, body, &answer)
 }
+
+// reference returns the id with which the commands name the call and what it waits for.
+func (w *waiting) reference() string { return escaped(w.ID) + "." + escaped(w.Approval) }
 
 // String identifies the call in one line.
 func (w *waiting) String() string {
