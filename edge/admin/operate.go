@@ -31,6 +31,8 @@ type Act struct {
 	// disabled or enabled. Set is the set that was disabled or enabled, or the set of the call.
 	// Reason is the operator's. Session and Task are ids. Fields that do not apply are empty.
 	Target, Backend, Set, Reason, Session, Task string
+	// Approval is the id of the approval that a decision names. It is empty for other acts.
+	Approval string
 	// Awaited is the call whose approval the operator decides on. It is nil if that is unknown, and
 	// for other acts.
 	Awaited *mcp.Approval

@@ -139,7 +139,7 @@ var _ admin.Auditor = operators{}
 func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcome string), err error) {
 	began := time.Now()
 	r := audit.Record{
-		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target, Backend: a.Backend, Set: a.Set, Reason: a.Reason,
+		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target, Backend: a.Backend, Set: a.Set, Reason: a.Reason, Approval: a.Approval,
 		Verdict: audit.Verdict{Effect: audit.Allow, By: audit.ByOperator},
 	}
 	if a.Denied {

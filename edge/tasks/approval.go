@@ -2,6 +2,8 @@ package tasks
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -21,6 +23,9 @@ import (
 // Waiting is a task that waits for an approval.
 type Waiting struct {
 	ID string
+	// ApprovalID identifies the approval among those that the task ever waits for: 16 hexadecimal
+	// digits. A decision names it.
+	ApprovalID string
 	mcp.Approval
 	// Since is when it began to wait.
 	Since time.Time
@@ -29,6 +34,10 @@ type Waiting struct {
 // ErrNotWaiting means that a task does not wait for an approval: it has ended, the approval was
 // granted or refused, or the store does not have the question yet.
 var ErrNotWaiting = errors.New("the task waits for no approval")
+
+// ErrOtherApproval means that a task waits for an approval, but not for the one that a decision
+// names.
+var ErrOtherApproval = errors.New("the task waits for another approval")
 
 // waitsFor returns the status message of a task with a question for an approval.
 func waitsFor(e *entry) string {
@@ -58,7 +67,13 @@ func (v *view) waiting() (*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Waiting{ID: v.id, Approval: *a, Since: v.approval.At}, nil
+	return &Waiting{ID: v.id, ApprovalID: approvalID(v.approval.Key), Approval: *a, Since: v.approval.At}, nil
+}
+
+// approvalID returns the id of an approval with the key of its question, which is random.
+func approvalID(key string) string {
+	digest := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(digest[:8])
 }
 
 // Approvals returns the tasks of a page of at most most tasks that wait for an approval, and the
@@ -124,10 +139,11 @@ func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waitin
 func (t *Tasks) isOver(w *Waiting) bool { return !time.Now().Before(w.Expires) }
 
 // Decide records the decision of a principal on the approvals that a task waits for: a grant, or a
-// refusal with a reason. The task continues with the rights of its requester, and without the
-// principal's credentials. The errors are ErrNotWaiting, including for a second decision, a
-// *mcp.Error if the principal may not decide, and those of the medium.
-func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant bool, reason string) (*Waiting, error) {
+// refusal with a reason. approval is the Waiting.ApprovalID that the principal was shown. The task
+// continues with the rights of its requester, and without the principal's credentials. The errors
+// are ErrNotWaiting, including for a second decision, ErrOtherApproval, a *mcp.Error if the
+// principal may not decide, and those of the medium.
+func (t *Tasks) Decide(ctx context.Context, id, approval string, by *mcp.Principal, grant bool, reason string) (*Waiting, error) {
 	if !t.work.Enter() {
 		return nil, mcp.ShuttingDown()
 	}
@@ -139,6 +155,9 @@ func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant 
 	v, w, err := t.waitingOf(ctx, s.Session)
 	if err != nil {
 		return nil, err
+	}
+	if w.ApprovalID != approval {
+		return nil, ErrOtherApproval
 	}
 	granted, err := t.approvable(by, w)
 	if err != nil {
@@ -155,7 +174,8 @@ func (t *Tasks) Decide(ctx context.Context, id string, by *mcp.Principal, grant 
 }
 
 // conclude stores the end of a task's wait for an approval, which continues the task. The error is
-// ErrNotWaiting if the wait has already ended.
+// ErrNotWaiting if the wait has already ended, also if the task waits for another approval since
+// the view was read: the store compares the keys of the questions.
 func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict *mcp.ApprovalVerdict) error {
 	verdict.Call = a.Call
 	raw, err := json.Marshal(verdict)
@@ -164,7 +184,7 @@ func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict 
 	}
 	t.expiries.stop(v.id)                 // Before the answer, with which the next round may begin to wait.
 	ctx = mcp.WithToken(ctx, mcp.Token{}) // The backend gets nothing of the approver.
-	status, release, err := t.calls.Answer(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: t.o.Text(), By: a.Requester}, a.Requester)
+	status, release, err := t.calls.AnswerNow(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: t.o.Text(), By: a.Requester}, a.Requester)
 	if err != nil {
 		return err
 	}

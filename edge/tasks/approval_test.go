@@ -27,10 +27,7 @@ func approved() tool {
 func TestApprovalsLeaveNothing(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["pay"] = approved()
-		granting := func(o *Options) {
-			o.Approvable = func(*mcp.Principal, *mcp.Approval) ([][]byte, error) { return nil, nil }
-		}
-		a, b := w.replica(granting), w.replica(granting)
+		a, b := w.replica(approving), w.replica(approving)
 		begin := func() string {
 			id := a.begin("pay", "x")
 			await.Until(t, "the task to wait", func() bool {
@@ -44,7 +41,10 @@ func TestApprovalsLeaveNothing(t *testing.T) {
 		}
 		for what, end := range map[string]func(id string) error{
 			"granted": func(id string) error {
-				_, err := a.Decide(t.Context(), id, &mcp.Principal{Subject: "lee"}, true, "")
+				w, err := a.Approval(t.Context(), id)
+				if err == nil {
+					_, err = a.Decide(t.Context(), id, w.ApprovalID, &mcp.Principal{Subject: "lee"}, true, "")
+				}
 				return err
 			},
 			"cancelled":                    func(id string) error { a.must(modern, "alice", mcp.MethodTasksCancel, about(id)); return nil },

@@ -47,21 +47,25 @@ var media = map[string]func(t *testing.T, l state.Limits) func(medium.Hooks) med
 		}
 	},
 	"redis": func(t *testing.T, l state.Limits) func(medium.Hooks) medium.Store {
-		server := redisserver.ForTest(t)
-		return func(h medium.Hooks) medium.Store {
-			client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
-			r, err := redis.New(client, redis.Options{Limits: l, Prefix: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := r.Store(h)
-			if err := r.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = r.Close(); _ = client.Close() })
-			return s
-		}
+		return redisAt(t, redisserver.ForTest(t).Addr, l)
 	},
+}
+
+// redisAt opens stores on a Redis.
+func redisAt(t *testing.T, addr string, l state.Limits) func(medium.Hooks) medium.Store {
+	return func(h medium.Hooks) medium.Store {
+		client := goredis.NewClient(&goredis.Options{Addr: addr})
+		r, err := redis.New(client, redis.Options{Limits: l, Prefix: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Store(h)
+		if err := r.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.Close(); _ = client.Close() })
+		return s
+	}
 }
 
 // onMedia runs a test on every medium.

@@ -7,12 +7,15 @@ import (
 )
 
 // MayDecide returns the approvals that a task waits for. It returns an error if a principal may not
-// decide on them now. It makes no decision, but ends a wait that has expired. The errors are those
-// of Decide.
-func (t *Tasks) MayDecide(ctx context.Context, id string, by *mcp.Principal) (*Waiting, error) {
+// decide now on those with the id approval. It makes no decision, but ends a wait that has expired.
+// The errors are those of Decide.
+func (t *Tasks) MayDecide(ctx context.Context, id, approval string, by *mcp.Principal) (*Waiting, error) {
 	w, err := t.Approval(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if w.ApprovalID != approval {
+		return nil, ErrOtherApproval
 	}
 	_, err = t.approvable(by, w)
 	return w, err

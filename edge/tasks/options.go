@@ -62,8 +62,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Random draws the random bits of epochs, which need not be secret. nil uses math/rand/v2.
 	Random func() uint32
-	// Text draws the random part of a task's id, and the token of an answer: at least 128 bits, as
-	// letters and digits. nil uses crypto/rand.
+	// Text draws the random part of a task's id, of the key of a question for an approval, and the
+	// token of an answer: at least 128 bits, as letters and digits. nil uses crypto/rand.
 	Text func() string
 }
 

@@ -31,16 +31,18 @@ func (x *runner) asks(round *medium.Record, reply mcp.Reply) *call.Reply {
 	asks := make([]state.Ask, len(in.Requests))
 	for i, q := range in.Requests {
 		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
-		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
 		if q.Method == mcp.MethodApprove {
+			// A store that has lost the question must not have another one by its key.
+			e.Key = keyOf(q.Key+"."+x.t.o.Text(), round.Round)
 			x.t.expireLater(x.session.ID, &e)
 		}
+		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
 	}
 	return x.Ask(in, trace.SpanContext{}, asks)
 }
 
 // keyOf returns the key of a question in the task, unique in the task: the backend's key, and the
-// round.
+// round. A question for an approval has a random text before that.
 func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
 
 // roundOf returns the round in a question's key.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -82,14 +83,30 @@ func (p *people) approver(subject string, changes ...map[string]any) string {
 	return p.id.Token(subject, public, append([]map[string]any{first}, changes...)...)
 }
 
-// decide posts a decision, or with an empty verb gets what waits.
+// decide posts a decision on what waits, or with an empty verb gets that.
 func decide(t *testing.T, e *harness.Edge, token, task, verb string) *reply {
 	t.Helper()
-	c := newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task+verb)
 	if verb == "" {
-		return c.send(t, http.MethodGet, "", "Accept", "", "Authorization", "Bearer "+token)
+		return newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task).send(t, http.MethodGet, "", "Accept", "", "Authorization", "Bearer "+token)
 	}
-	return c.send(t, http.MethodPost, "{}", "Authorization", "Bearer "+token)
+	return decideOn(t, e, token, task, approvalOf(t, e, token, task), verb)
+}
+
+// decideOn posts a decision on an approval.
+func decideOn(t *testing.T, e *harness.Edge, token, task, approval, verb string) *reply {
+	t.Helper()
+	return newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task+verb).send(t, http.MethodPost, `{"approval":"`+approval+`"}`, "Authorization", "Bearer "+token)
+}
+
+// approvalOf returns the id of the approval that a task waits for: "none" if it does not wait, or the token may not see it.
+func approvalOf(t *testing.T, e *harness.Edge, token, task string) string {
+	t.Helper()
+	var shown struct{ Approval struct{ Approval string } }
+	got := decide(t, e, token, task, "")
+	if err := json.Unmarshal(got.body, &shown); err != nil && got.status == http.StatusOK {
+		t.Errorf("%s: %v", got.body, err)
+	}
+	return cmp.Or(shown.Approval.Approval, "none")
 }
 
 // withTasksAndForms are capabilities of a client of 2026-07-28 that has tasks and whose user can be asked.

@@ -24,7 +24,9 @@ func TestApprovalIsNotGiven(t *testing.T) {
 	}{
 		"refused": {then: func(t *testing.T, e *harness.Edge, id string, _ waiter) {
 			c := newCaller(t, "http://"+e.Admin+"/v1/approvals/"+id+":refuse")
-			c.send(t, http.MethodPost, `{"reason":"too\u001bmuch"}`, "Authorization", "Bearer "+who.lee).want(http.StatusOK)
+			body := `{"approval":"` + approvalOf(t, e, who.lee, id) + `","reason":"too\u001bmuch"}`
+			c.send(t, http.MethodPost, `{"reason":"too\u001bmuch"}`, "Authorization", "Bearer "+who.lee).want(http.StatusBadRequest) // It names no approval.
+			c.send(t, http.MethodPost, body, "Authorization", "Bearer "+who.lee).want(http.StatusOK)
 		}, want: `another person refused it: "too\u001bmuch"`},
 		"expired": {
 			adjust: func(c *config.Config) { c.Policy.Approve[0].Expires = 2 * time.Second },

@@ -21,11 +21,12 @@ func TestApprovalOnceOfTwo(t *testing.T) {
 	two := startPair(t, p.Server, withAuth(who.id), toApprove)
 	for i := range 10 {
 		id, w := askFor(t, two.first, v2026, who.ann, "pay")
+		approval := approvalOf(t, two.first, who.lee, id)
 		var all sync.WaitGroup
 		var granted atomic.Int64
 		for _, e := range []*harness.Edge{two.first, two.second, two.first, two.second} {
 			all.Go(func() {
-				if decide(t, e, who.lee, id, ":grant").status == http.StatusOK {
+				if decideOn(t, e, who.lee, id, approval, ":grant").status == http.StatusOK {
 					granted.Add(1)
 				}
 			})
@@ -90,15 +91,17 @@ func TestApprovalOnceWhateverElse(t *testing.T) {
 	t.Parallel() // it waits for most of its time
 	p, who := newPayer(), newPeople(t)
 	two := startPair(t, p.Server, withAuth(who.id), toApprove)
-	for name, also := range map[string]func(id string) (decided bool){
-		"refused": func(id string) bool { return decide(t, two.second, who.lee, id, ":refuse").status == http.StatusOK },
-		"cancelled": func(id string) bool {
+	for name, also := range map[string]func(id, approval string) (decided bool){
+		"refused": func(id, approval string) bool {
+			return decideOn(t, two.second, who.lee, id, approval, ":refuse").status == http.StatusOK
+		},
+		"cancelled": func(id, _ string) bool {
 			c := statelessAs(t, two.second, who.ann)
 			c.capabilities = withTasks
 			c.request("tasks/cancel", map[string]any{"taskId": id}).want(http.StatusOK)
 			return false
 		},
-		"revoked": func(id string) bool {
+		"revoked": func(id, _ string) bool {
 			c := statelessAs(t, two.second, who.id.Token("ann", public, map[string]any{"client_id": "assistant"}))
 			c.capabilities = withTasks
 			c.request("tasks/get", map[string]any{"taskId": id})
@@ -107,11 +110,11 @@ func TestApprovalOnceWhateverElse(t *testing.T) {
 	} {
 		for range 8 {
 			id, w := askFor(t, two.first, v2026, who.ann, "pay")
-			before := p.runs.Load()
+			approval, before := approvalOf(t, two.first, who.lee, id), p.runs.Load()
 			var all sync.WaitGroup
 			var granted, decided atomic.Bool
-			all.Go(func() { granted.Store(decide(t, two.first, who.lee, id, ":grant").status == http.StatusOK) })
-			all.Go(func() { decided.Store(also(id)) })
+			all.Go(func() { granted.Store(decideOn(t, two.first, who.lee, id, approval, ":grant").status == http.StatusOK) })
+			all.Go(func() { decided.Store(also(id, approval)) })
 			all.Wait()
 			got := w.end(two.second)
 			ran := p.runs.Load() - before

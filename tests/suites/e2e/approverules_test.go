@@ -42,7 +42,7 @@ func TestApprovalOfOtherSettings(t *testing.T) {
 			s := startService(t, p.Server)
 			g := govern(t, approvalSettings(who, s, first))
 			id, w := askFor(t, g.Edge, v2026, who.ann, "pay")
-			before := decide(t, g.Edge, who.lee, id, "").want(http.StatusOK)
+			before, seen := decide(t, g.Edge, who.lee, id, "").want(http.StatusOK), approvalOf(t, g.Edge, who.lee, id)
 			g.change(approvalSettings(who, s, c.approvals))
 			decide(t, g.Edge, who.lee, id, ":grant").want(http.StatusOK)
 			if c.again {
@@ -52,6 +52,11 @@ func TestApprovalOfOtherSettings(t *testing.T) {
 				})
 				if n := p.runs.Load(); n != 0 {
 					t.Fatalf("%d runs", n)
+				}
+				for _, verb := range []string{":grant", ":refuse"} { // A decision on what waited before.
+					if got := decideOn(t, g.Edge, who.lee, id, seen, verb); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "waits for another approval than the one that the decision names") {
+						t.Errorf("%s of the first: %d %s", verb, got.status, got.body)
+					}
 				}
 				if got := decide(t, g.Edge, who.lee, id, ":grant"); c.refused != 0 && got.status != c.refused || c.refused == 0 && got.status != http.StatusOK {
 					t.Errorf("the second grant: %d %s", got.status, got.body)

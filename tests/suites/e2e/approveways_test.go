@@ -17,12 +17,12 @@ func TestApprovalsAreNotOperators(t *testing.T) {
 	p, who := newPayer(), newPeople(t)
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	id, w := askFor(t, e, v2026, who.ann, "pay")
-	operator := who.approver("olivia", map[string]any{"scope": "mcp:operate"})
+	decision, operator := `{"approval":"`+approvalOf(t, e, who.lee, id)+`"}`, who.approver("olivia", map[string]any{"scope": "mcp:operate"})
 	for _, path := range []string{
 		"/v1/approvals%2F" + id + ":grant", "/v1/approvals%2f" + id + ":grant", "/v1/%61pprovals/" + id + ":grant", "/v1/approvals/" + id + "%3Agrant",
 		"/v1%2Fapprovals%2F" + id + ":grant", "/v1//approvals/" + id + ":grant", "/v1/./approvals/" + id + ":grant", "/v1/approvals%2F" + id + ":refuse",
 	} {
-		if got := newCaller(t, "http://"+e.Admin+path).send(t, http.MethodPost, "{}", "Authorization", "Bearer "+operator); got.status < 400 {
+		if got := newCaller(t, "http://"+e.Admin+path).send(t, http.MethodPost, decision, "Authorization", "Bearer "+operator); got.status < 400 {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}

@@ -30,6 +30,8 @@ func TestApprovalsCommand(t *testing.T) {
 	e := startEdge(t, only(startService(t, p.Server)), withAuth(who.id), toApprove)
 	id, w := askFor(t, e, v2026, who.ann, "pay")
 	other, refused := askFor(t, e, v2026, who.ann, "pay_again")
+	id += "." + approvalOf(t, e, who.lee, id)
+	other += "." + approvalOf(t, e, who.lee, other)
 	out, err := approvals(t, e, who.lee, "list")
 	if err != nil || strings.Count(out, "\n") != 3 || !strings.Contains(out, "\n"+id+"\t") || !strings.Contains(out, "\n"+other+"\t") || !strings.Contains(out, "\tann\tpay\tfixture\t\tpayments\n") {
 		t.Errorf("list: %q, %v", out, err)
@@ -44,7 +46,8 @@ func TestApprovalsCommand(t *testing.T) {
 		{"no scope", who.approver("lee", map[string]any{"scope": "mcp:operate"}), id, "403 Forbidden: this needs the scope mcp:approve, which the credentials do not have"},
 		{"the requester", who.approver("ann"), id, "403 Forbidden: the call is your own, whichever client sent it: another person must approve it"},
 		{"no approver", who.approver("bob", map[string]any{"roles": []string{"staff"}}), id, "403 Forbidden: by the policy, you are not an approver of this call"},
-		{"unknown", who.lee, "nothing", "404 Not Found: no call with this id waits for an approval, or it has expired: GET /v1/approvals lists those that wait"},
+		{"another approval", who.lee, id[:strings.Index(id, ".")] + ".0a", "400 Bad Request: the call waits for another approval than the one that the decision names"},
+		{"unknown", who.lee, "nothing.0a", "404 Not Found: no call with this id waits for an approval, or it has expired: GET /v1/approvals lists those that wait"},
 	} {
 		if out, err := approvals(t, e, c.token, "grant", c.id); err == nil || out != "" || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %s", c.name, out, err, c.want)
@@ -56,7 +59,7 @@ func TestApprovalsCommand(t *testing.T) {
 	if got := w.end(e); got != "paid bob for ann, run 1" {
 		t.Errorf("it ended with %q", got)
 	}
-	if _, err := approvals(t, e, who.lee, "grant", id); err == nil || !strings.Contains(err.Error(), "was decided on, or has ended; GET /v1/approvals lists those that wait") {
+	if _, err := approvals(t, e, who.lee, "grant", id); err == nil || !strings.Contains(err.Error(), "it was decided on, has ended, or does not wait yet; GET /v1/approvals lists those that wait") {
 		t.Errorf("again: %v", err)
 	}
 	if out, err := approvals(t, e, who.lee, "refuse", other, "--reason", "not now"); err != nil || out != "refused: the call of the tool pay_again of the backend fixture by ann does not run\n" {

@@ -262,9 +262,9 @@ func TestRedisHoldsNoApproval(t *testing.T) {
 				for _, task := range []string{old, fresh} {
 					await.Until(t, "the task waits", func() bool { return decide(t, e, lee, task, "").status == http.StatusOK })
 					scan()
-					body := "{}"
+					body := `{"approval":"` + approvalOf(t, e, lee, task) + `"}`
 					if verb == ":refuse" {
-						body = `{"reason":"` + mark + `answer."}`
+						body = body[:len(body)-1] + `,"reason":"` + mark + `answer."}`
 					}
 					newCaller(t, "http://"+e.Admin+"/v1/approvals/"+task+verb).send(t, http.MethodPost, body, "Authorization", "Bearer "+lee).want(http.StatusOK)
 					scan()

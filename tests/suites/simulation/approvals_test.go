@@ -81,12 +81,12 @@ func (a *approver) look() {
 			again()
 			return
 		}
-		w.at(w.delay()*8, taskSends, func() { a.decide(page[i].ID, again) })
+		w.at(w.delay()*8, taskSends, func() { a.decide(page[i], again) })
 	})
 }
 
-// decide sends the decision.
-func (a *approver) decide(task string, again func()) {
+// decide sends the decision on what was listed.
+func (a *approver) decide(what *tasks.Waiting, again func()) {
 	k, w := a.k, a.k.w
 	end := mcp.ApprovalRefused
 	if a.grant {
@@ -94,17 +94,20 @@ func (a *approver) decide(task string, again func()) {
 	}
 	g := k.note("", fmt.Sprintf("%s: %s", end, a.reason)) // Another question may be open when the decision arrives.
 	decide := func(ctx context.Context, t *tasks.Tasks) (*tasks.Waiting, error) {
-		return t.Decide(ctx, task, &mcp.Principal{Subject: "bob", Issuer: "test"}, a.grant, a.reason)
+		return t.Decide(ctx, what.ID, what.ApprovalID, &mcp.Principal{Subject: "bob", Issuer: "test"}, a.grant, a.reason)
 	}
 	send(k, "the decision of "+a.reason, decide, func(on *tasks.Waiting, err error) {
 		if err != nil {
-			if !errors.Is(err, tasks.ErrNotWaiting) { // Another person may have been first.
+			if !errors.Is(err, tasks.ErrNotWaiting) && !errors.Is(err, tasks.ErrOtherApproval) { // Another person may have been first.
 				w.judge.refused(k, "a decision", err)
 			}
 			again()
 			return
 		}
 		a.decided = true
+		if on.Message != a.ask {
+			w.judge.fail("%s: a decision on %s is taken for %s", k.id, a.ask, on.Message)
+		}
 		if g.ask = on.Message; g.taken == 0 {
 			g.taken = w.now
 		}

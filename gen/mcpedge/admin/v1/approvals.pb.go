@@ -223,7 +223,10 @@ func (x *GetApprovalResponse) GetApproval() *Approval {
 type GrantApprovalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The approval of the Approval that was read. If the call waits for another one by now, the decision fails with FAILED_PRECONDITION and
+	// changes nothing.
+	Approval      string `protobuf:"bytes,2,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +264,13 @@ func (*GrantApprovalRequest) Descriptor() ([]byte, []int) {
 func (x *GrantApprovalRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *GrantApprovalRequest) GetApproval() string {
+	if x != nil {
+		return x.Approval
 	}
 	return ""
 }
@@ -315,7 +325,9 @@ type RefuseApprovalRequest struct {
 	// The id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The reason, for the requester and the audit, up to 1,024 bytes.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// As that of GrantApprovalRequest.
+	Approval      string `protobuf:"bytes,3,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -360,6 +372,13 @@ func (x *RefuseApprovalRequest) GetId() string {
 func (x *RefuseApprovalRequest) GetReason() string {
 	if x != nil {
 		return x.Reason
+	}
+	return ""
+}
+
+func (x *RefuseApprovalRequest) GetApproval() string {
+	if x != nil {
+		return x.Approval
 	}
 	return ""
 }
@@ -427,8 +446,10 @@ type Approval struct {
 	// Secrets are redacted as in records of the audit.
 	Message string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
 	// When the call began to wait, and when its approval expires.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	ExpireTime    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
+	// Identifies what is to be approved, which a decision names: if the call waits again, even for the same approvals, it differs.
+	Approval      string `protobuf:"bytes,10,opt,name=approval,proto3" json:"approval,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -526,6 +547,13 @@ func (x *Approval) GetExpireTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Approval) GetApproval() string {
+	if x != nil {
+		return x.Approval
+	}
+	return ""
+}
+
 var File_mcpedge_admin_v1_approvals_proto protoreflect.FileDescriptor
 
 const file_mcpedge_admin_v1_approvals_proto_rawDesc = "" +
@@ -541,16 +569,18 @@ const file_mcpedge_admin_v1_approvals_proto_rawDesc = "" +
 	"\x12GetApprovalRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"M\n" +
 	"\x13GetApprovalResponse\x126\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"&\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"B\n" +
 	"\x14GrantApprovalRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"O\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bapproval\x18\x02 \x01(\tR\bapproval\"O\n" +
 	"\x15GrantApprovalResponse\x126\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"?\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"[\n" +
 	"\x15RefuseApprovalRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1a\n" +
+	"\bapproval\x18\x03 \x01(\tR\bapproval\"P\n" +
 	"\x16RefuseApprovalResponse\x126\n" +
-	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"\xbf\x02\n" +
+	"\bapproval\x18\x01 \x01(\v2\x1a.mcpedge.admin.v1.ApprovalR\bapproval\"\xdb\x02\n" +
 	"\bApproval\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\x12\x12\n" +
@@ -562,7 +592,9 @@ const file_mcpedge_admin_v1_approvals_proto_rawDesc = "" +
 	"\vcreate_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vexpire_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime2\x96\x03\n" +
+	"expireTime\x12\x1a\n" +
+	"\bapproval\x18\n" +
+	" \x01(\tR\bapproval2\x96\x03\n" +
 	"\x0fApprovalService\x12`\n" +
 	"\rListApprovals\x12&.mcpedge.admin.v1.ListApprovalsRequest\x1a'.mcpedge.admin.v1.ListApprovalsResponse\x12Z\n" +
 	"\vGetApproval\x12$.mcpedge.admin.v1.GetApprovalRequest\x1a%.mcpedge.admin.v1.GetApprovalResponse\x12`\n" +
