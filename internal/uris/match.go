@@ -95,6 +95,18 @@ func (t *Template) matchSpelled(uri string, values map[string]string) (ok bool, 
 	if !t.mayMatch(uri) {
 		return false, 1
 	}
+	m := t.matching(uri)
+	if !m.fits[0].has(0) {
+		return false, m.steps
+	}
+	if values != nil {
+		m.read(values)
+	}
+	return true, m.steps
+}
+
+// matching returns the match of a URI.
+func (t *Template) matching(uri string) *matching {
 	m := &matching{t: t, uri: uri, fits: make([]bits, len(t.parts)+1), steps: len(uri)}
 	m.count()
 	end := newBits(len(uri) + 1)
@@ -103,13 +115,7 @@ func (t *Template) matchSpelled(uri string, values map[string]string) (ok bool, 
 	for i := len(t.parts) - 1; i >= 0; i-- {
 		m.fits[i] = m.from(&t.parts[i], m.fits[i+1])
 	}
-	if !m.fits[0].has(0) {
-		return false, m.steps
-	}
-	if values != nil {
-		m.read(values)
-	}
-	return true, m.steps
+	return m
 }
 
 // mayMatch compares the literals at both ends, which excludes most URIs.

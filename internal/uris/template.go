@@ -41,6 +41,9 @@ type part struct {
 	// operator is the operator of the expression, or 0; named is true if its values have names.
 	operator byte
 	named    bool
+	// exploded is true if the variable has the modifier *. inList is true if another variable of the
+	// expression follows.
+	exploded, inList bool
 }
 
 // Parse parses a template. It returns an error if the text is not a template of RFC 6570, if it is
@@ -153,7 +156,7 @@ func (t *Template) expression(text string) error {
 		if slices.Contains(t.variables, name) {
 			return fmt.Errorf("has the variable %.80s twice: give each its own name", name)
 		}
-		p := part{name: name, operator: operator, named: named, most: most, between: ",", optional: named || first != "" || i > 0}
+		p := part{name: name, operator: operator, named: named, most: most, between: ",", optional: named || first != "" || i > 0, exploded: explode, inList: i+1 < len(specs)}
 		start, prefix := between, ""
 		if i == 0 {
 			start = first
