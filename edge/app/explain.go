@@ -76,12 +76,12 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	if set.refusal != "" {
 		_, _ = fmt.Fprintln(out, "note    "+set.refusal)
 	}
-	targets := q.targets(pool, cfg.Overlay(), set.set)
+	targets := q.targets(pool, cfg.Overlay(), set.set, &who)
 	if len(targets) == 0 && !q.everything() {
-		if set.set != nil && len(q.targets(pool, cfg.Overlay(), nil)) > 0 {
+		if set.set != nil && len(q.targets(pool, cfg.Overlay(), nil, &who)) > 0 {
 			return fmt.Errorf("policy: %q is not in the set %q: it is unknown to every caller there, and no rule decides on it", q.Tool+q.Prompt+q.Resource, set.set.Name)
 		}
-		if why := q.hidden(pool, cfg.Overlay()); why != "" {
+		if why := q.hidden(pool, cfg.Overlay(), &who); why != "" {
 			return errors.New("policy: " + why + ": it is unknown to every caller, and no rule decides on it")
 		}
 		return q.notFound(missing)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
@@ -37,9 +38,9 @@ func (q *Question) everything() bool { return q.Tool+q.Prompt+q.Resource == "" }
 // targets returns the targets of the question, as an overlay and a set show them. It returns nil if
 // no backend has the target, if the overlay hides it, or if the set does not have it. Both may be
 // nil.
-func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) (out []explained) {
+func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, who *mcp.Principal) (out []explained) {
 	if q.Resource != "" {
-		return q.resource(pool, o, set)
+		return q.resource(pool, o, set, who)
 	}
 	is := func(t *catalog.Listed, asked string) bool { return t.Name == asked || slices.Contains(t.Shown, asked) }
 	for _, t := range catalog.Targets(pool, o, set) {
@@ -51,13 +52,13 @@ func (q *Question) targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.
 }
 
 // hidden returns what hides the question's target from every caller. It is empty if nothing does.
-func (q *Question) hidden(pool *backend.Pool, o *overlay.Overlay) string {
+func (q *Question) hidden(pool *backend.Pool, o *overlay.Overlay, who *mcp.Principal) string {
 	switch {
 	case q.Tool != "":
 		return catalog.Hidden(pool, o, policy.Tool, q.Tool)
 	case q.Prompt != "":
 		return catalog.Hidden(pool, o, policy.Prompt, q.Prompt)
-	case len(q.resource(pool, nil, nil)) > 0:
+	case len(q.resource(pool, nil, nil, who)) > 0:
 		return fmt.Sprintf("catalog hides %q", q.Resource)
 	}
 	return ""
@@ -65,8 +66,8 @@ func (q *Question) hidden(pool *backend.Pool, o *overlay.Overlay) string {
 
 // resource returns the template with the text of the question, or else the URI, which need not be
 // listed.
-func (q *Question) resource(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) []explained {
-	read, found := catalog.ReadTarget(pool, o, set, q.Resource)
+func (q *Question) resource(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, who *mcp.Principal) []explained {
+	read, found := catalog.ReadTarget(pool, o, set, who, q.Resource)
 	listed := false
 	for _, t := range catalog.Targets(pool, o, set) {
 		if t.Kind == policy.Template && t.Name == q.Resource {

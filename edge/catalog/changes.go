@@ -71,7 +71,7 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(
 	if before == after || kinds == allKinds {
 		return kinds, nil, before != after
 	}
-	if after.access == nil && len(*after.sets) == 0 || after.private || before.private {
+	if after.access == nil && len(*after.sets) == 0 && before.Resources.pinned == nil && after.Resources.pinned == nil || after.private || before.private {
 		return kinds | differences(before.Digest(), after.Digest()), nil, true
 	}
 	if kinds = differences(before.content(), after.content()); kinds == 0 {
@@ -108,7 +108,7 @@ func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (bac
 // policy denies it, its backend or the set is disabled, or another backend is known to own it.
 func (s source) Revoked(set string, p mcp.Principal, uri string, owner changes.Owner) bool {
 	v := s.views.known(set, p)
-	now, known := v.locate(&mcp.Call{}, uri, s.report)
+	now, known := v.locate(&mcp.Call{Principal: p}, uri, s.report)
 	if s.denies(v, set, p, uri, owner, &now, known) {
 		return true
 	}
@@ -118,7 +118,7 @@ func (s source) Revoked(set string, p mcp.Principal, uri string, owner changes.O
 // Hides implements changes.Hider.
 func (s source) Hides(set string, p mcp.Principal, uri string, owner changes.Owner) bool {
 	v := s.views.known(set, p)
-	now, known := v.locate(&mcp.Call{}, uri, s.report)
+	now, known := v.locate(&mcp.Call{Principal: p}, uri, s.report)
 	return s.denies(v, set, p, uri, owner, &now, known)
 }
 
@@ -129,7 +129,7 @@ func (s source) denies(v *View, set string, p mcp.Principal, uri string, owner c
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {
 		target = now.target(mcp.MethodSubscribe)
-	} else if v.concealsAt(owner.Name(), uri) {
+	} else if v.concealsAt(owner.Name(), uri, &p) {
 		return true
 	}
 	target.Set = set
@@ -176,7 +176,7 @@ func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
 
 // Owner implements changes.View.
 func (v callerView) Owner(uri string) changes.Owner {
-	found, ok := v.locate(&mcp.Call{}, uri, v.report)
+	found, ok := v.locate(&mcp.Call{Principal: v.who}, uri, v.report)
 	if !ok || !canSubscribe(v.catalog(found.owner)) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
@@ -88,9 +89,9 @@ func formsWithin(uri string, with, of int) (forms []string, ok bool) {
 }
 
 // concealsAt is conceals for a URI in any spelling and the name of a backend, which may be unknown.
-func (v *View) concealsAt(name, uri string) bool {
+func (v *View) concealsAt(name, uri string, who *mcp.Principal) bool {
 	at := slices.IndexFunc(v.Parts, func(p part) bool { return p.Backend.Name() == name })
-	return at >= 0 && v.conceals(v.Parts[at].Backend, v.Resources.spelled.sent(v.Parts[at].Backend, uri), 1)
+	return at >= 0 && v.conceals(v.Parts[at].Backend, v.Resources.spelled.sent(v.Parts[at].Backend, uri), 1, v.Resources.pinned.valuesFor(who))
 }
 
 // covers reports whether entries show a template or skill of a URI, and whether they hide one.
@@ -163,8 +164,8 @@ func (m *merge) hidesListed(entries overlay.List, kind listKind, p part, name st
 	return hiddenByName(entries, by, name, of/listWork) || skills.hidden.contains(name)
 }
 
-// Hides reports whether the overlay or the set conceals one of several URIs that the target's backend
+// Hides reports whether the overlay, the set or a pinned variable conceals one of several URIs that the target's backend
 // returned for the request. of is their number.
 func (t *Target) Hides(uri string, of int) bool {
-	return t.view.conceals(t.Backend, t.view.Resources.spelled.sent(t.Backend, uri), of)
+	return t.view.conceals(t.Backend, t.view.Resources.spelled.sent(t.Backend, uri), of, t.values())
 }

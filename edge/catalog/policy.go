@@ -10,11 +10,11 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// completed returns the template or listed URI that a completion refers to, and its backend, which
-// is nil if there is none. The policy evaluates a URI with the variables that a read of it has.
-func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
+// completed returns the policy target of the template t, or if it is nil of the listed URI, to which a
+// completion refers, and its backend, which is nil if there is none. The policy evaluates a URI with the variables that a read of it has.
+func (s *resourceSet) completed(text string, t *Template) (policy.Target, *backend.Backend) {
 	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
-	if t := s.template(text); t != nil {
+	if t != nil {
 		target.Name, target.Backend = t.Text, t.Owner.Name()
 		return target, t.Owner
 	}
@@ -61,10 +61,11 @@ func Targets(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set) []Listed 
 
 // ReadTarget returns the policy target of a read of a URI in any spelling, whether the URI is
 // listed or matches a template. It returns false if no reachable backend serves the URI, if the
-// overlay hides it, or if the set does not have it. Overlay and set may be nil.
-func ReadTarget(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, uri string) (policy.Target, bool) {
+// overlay hides it, if the set does not have it, or if it does not exist for the caller. Overlay and
+// set may be nil.
+func ReadTarget(pool *backend.Pool, o *overlay.Overlay, set *overlay.Set, who *mcp.Principal, uri string) (policy.Target, bool) {
 	v := viewOf(pool, o, set)
-	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
+	found, ok := v.locate(&mcp.Call{Method: mcp.MethodResourcesRead, Principal: *who}, uri, &reporter{log: slog.New(slog.DiscardHandler)})
 	if !ok || v.owners.isAway(found.owner) {
 		return policy.Target{}, false
 	}

@@ -53,6 +53,9 @@ func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
 	for _, uri := range uris {
 		resources.add(uri)
 	}
+	for _, x := range c.Templates {
+		p.pinFaults(b.Name(), x.GetUriTemplate())
+	}
 	return slices.Concat(out, p.lockReport(one), tools.notes("tools", len(c.Tools)), prompts.notes("prompts", len(c.Prompts)), resources.notes("resources", len(uris)))
 }
 
@@ -121,7 +124,19 @@ func (p *Preview) fault(e *overlay.Entry, what, name string, err error) {
 	}
 }
 
-// Faults returns an error for each tool and prompt whose change the overlay cannot apply.
+// pinFaults adds the impossible pins of a template's variables to the faults.
+func (p *Preview) pinFaults(backend, text string) {
+	var each overlay.ArgumentErrors
+	variables := p.opts.Overlay.Resources().VariablesOf(backend, text)
+	if len(variables) == 0 || !errors.As(overlay.Unbound(text, variables), &each) {
+		return
+	}
+	for _, one := range each {
+		p.faults = append(p.faults, fmt.Errorf("%s: variables: the template %s%w", one.Place, text, errors.New(unpinned(one.Err))))
+	}
+}
+
+// Faults returns an error for each tool, prompt and template whose change the overlay cannot apply.
 func (p *Preview) Faults() error { return errors.Join(p.faults...) }
 
 // notes returns the sentences about all names of the list. what names the list.

@@ -22,10 +22,12 @@ type resourceSet struct {
 	byNormal     map[string]*Template     // by the normal form of its text; the first wins
 	owned        map[*backend.Backend]int // the number of templates and variables of each backend
 	spelled      spellings
+	pinned       *pinnedVariables
 	skillList    *list
 	List         *list
 	TemplateList *list
 	conflicts    []Conflict
+	problems     []problem
 	digest       uint64
 }
 
@@ -36,7 +38,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 	}
 	s := &resourceSet{
 		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*Template), byNormal: make(map[string]*Template), owned: make(map[*backend.Backend]int),
-		conflicts: m.prefixes(), digest: digest,
+		conflicts: m.prefixes(), pinned: m.pinned(), digest: digest,
 	}
 	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Resources {
@@ -53,18 +55,28 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 	s.TemplateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) []string) {
 		for _, x := range p.Catalog.Templates {
 			change := m.changed(listTemplates, p, x.GetUriTemplate())
+			pin := s.pinned.of(p.Backend, x.GetUriTemplate())
+			if pin != nil && pin.impossible != nil && !change.Hide {
+				m.reportUnpinned(&s.problems, p, x.GetUriTemplate(), pin.impossible)
+				t := newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report)
+				t.hidden = true
+				s.addTemplate(t)
+				continue
+			}
 			overlaid := change.Template(x)
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, overlaid) }
 			target := policy.Target{Kind: policy.Template, Method: mcp.MethodResourcesRead, Name: x.GetUriTemplate(), Backend: p.Backend.Name()}
 			one := entry{render: render, shown: func() (proto.Message, string) { return overlaid, "" }, target: target}
 			if shown := len(add(x.GetUriTemplate(), one)) > 0; shown || change.Hide {
 				t := newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report)
-				t.hidden = change.Hide
+				t.hidden, t.pin = change.Hide, pin
 				s.addTemplate(t)
 			}
 		}
 	}, func(text, _ string, rank int) {
-		s.addTemplate(newTemplate(text, m.parts[rank].Backend, rank, m.report))
+		t := newTemplate(text, m.parts[rank].Backend, rank, m.report)
+		t.pin = s.pinned.of(t.Owner, text)
+		s.addTemplate(t)
 	})
 	m.skills(s)
 	if prev != nil {
@@ -73,6 +85,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		s.skillList.keepSums(prev.skillList)
 	}
 	s.spelled = m.spellings()
+	s.needListed()
 	return s
 }
 

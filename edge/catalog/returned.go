@@ -57,7 +57,7 @@ func (t *Target) hidesValue(value string, of int) bool {
 
 // conceals reports whether a hook, the overlay or the set may conceal URIs of the target's backend.
 func (t *Target) conceals() bool {
-	return t.view.set != nil || t.view.overlay.Resources().About(t.Backend.Name()) || t.view.catalog(t.Backend).Withheld != nil
+	return t.view.set != nil || t.view.overlay.Resources().About(t.Backend.Name()) || t.view.catalog(t.Backend).Withheld != nil || t.DependsOnCaller()
 }
 
 // hiddenByName reports whether an entry hides one of the forms of a URI of a backend, or the URI

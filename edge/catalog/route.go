@@ -52,9 +52,10 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 type Template struct {
 	Text   string
 	Owner  *backend.Backend
-	rank   int            // the owner's
-	parsed *uris.Template // nil: it cannot be parsed and matches nothing
-	hidden bool           // by the overlay: it routes no URI
+	rank   int             // the owner's
+	parsed *uris.Template  // nil: it cannot be parsed and matches nothing
+	hidden bool            // by the overlay: it routes no URI
+	pin    *pinnedTemplate // nil: no variable is pinned
 }
 
 func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *Template {

@@ -3,12 +3,14 @@ package catalog
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"strconv"
 	"sync"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/internal/weighted"
 )
 
 // visibleLists has the lists of a view for callers with one entitlement. It is immutable.
@@ -45,16 +47,20 @@ func (s *visibleLists) list(kind listKind) *list {
 const (
 	maxEntitlements  = 512
 	maxFilteredLists = 256
+	// maxPinnedBytes bounds the templates with values of callers, in bytes.
+	maxPinnedBytes = 16 << 20
 )
 
 // filtered caches the lists of a view by entitlement. Entitlements that see the same entries share
 // their list. The zero value is empty. It is safe for concurrent use.
 type filtered struct {
 	once sync.Once
-	// all is for callers from whom nothing is hidden.
+	// all is for callers from whom nothing is hidden, and who have no value of a pinned variable.
 	all     *visibleLists
 	Visible *lru.Cache[string, *visibleLists] // by entitlement
-	Lists   *lru.Cache[string, *list]         // by kind and the set of entries
+	// Pinned is Visible of a view with pinned variables, by entitlement and values.
+	Pinned *weighted.Cache[string, *visibleLists]
+	Lists  *lru.Cache[string, *list] // by kind and the set of entries
 }
 
 // filters returns the cache of the view.
@@ -63,7 +69,8 @@ func (v *View) filters() *filtered {
 	f.once.Do(func() {
 		f.Visible, _ = lru.New[string, *visibleLists](maxEntitlements)
 		f.Lists, _ = lru.New[string, *list](maxFilteredLists)
-		f.all = v.visible(f, nil, nil)
+		f.Pinned = weighted.New[string, *visibleLists](maxEntitlements, maxPinnedBytes)
+		f.all, _ = v.visible(f, nil, nil, nil)
 	})
 	return f
 }
@@ -75,35 +82,57 @@ func (v *View) visibleTo(who *mcp.Principal) *visibleLists {
 		entitlement, listed = v.access.Lists(who)
 	}
 	f := v.filters()
+	if pinned := v.Resources.pinned; pinned != nil {
+		return v.pinnedTo(f, entitlement, listed, pinned.valuesFor(who))
+	}
 	if listed == nil {
 		return f.all
 	}
 	if s, ok := f.Visible.Get(entitlement); ok {
 		return s
 	}
-	s := v.visible(f, &entitlement, listed)
+	s, _ := v.visible(f, &entitlement, listed, nil)
 	f.Visible.Add(entitlement, s)
 	return s
 }
 
-// visible returns the lists of the objects that no operator has disabled and that listed accepts. A nil
-// listed accepts all.
-func (v *View) visible(f *filtered, entitlement *string, listed func(*policy.Target) bool) *visibleLists {
+// pinnedTo returns the lists that a caller with the given values of pinned variables sees.
+func (v *View) pinnedTo(f *filtered, entitlement string, listed func(*policy.Target) bool, values []string) *visibleLists {
+	key := strconv.Quote(entitlement)
+	for _, value := range values {
+		key += strconv.Quote(value)
+	}
+	if s, ok := f.Pinned.Get(key); ok {
+		return s
+	}
+	s, weight := v.visible(f, &key, listed, values)
+	f.Pinned.Add(key, s, len(key)+weight)
+	return s
+}
+
+// visible returns the lists of the objects that no operator has disabled and that listed accepts, for
+// callers with the given values of pinned variables. A nil listed accepts all. weight is the size of
+// the templates that only these callers have.
+func (v *View) visible(f *filtered, entitlement *string, listed func(*policy.Target) bool, values []string) (s *visibleLists, weight int) {
 	shows := func(t *policy.Target) bool { return !v.disables(t) && (listed == nil || listed(t)) }
 	of := func(l *list) *list {
 		return f.list(l, func(e *entry) bool { return shows(&e.target) || e.owner == ownTools && !v.disables(&e.target) })
 	}
-	s := &visibleLists{
-		tools: of(v.listedTools()), resources: of(v.Resources.List), templates: of(v.Resources.TemplateList), prompts: of(v.Prompts.List),
-		skills: of(v.Resources.skillList), own: listed != nil, entitlement: v.cursors(entitlement),
+	ofURIs := func(l *list) *list {
+		return f.list(l, func(e *entry) bool { return shows(&e.target) && v.Resources.showsPinned(l.kind, e, values) })
 	}
+	s = &visibleLists{
+		tools: of(v.listedTools()), resources: ofURIs(v.Resources.List), prompts: of(v.Prompts.List),
+		skills: ofURIs(v.Resources.skillList), own: listed != nil || v.Resources.pinned != nil, entitlement: v.cursors(entitlement),
+	}
+	s.templates, weight = v.Resources.templatesFor(of(v.Resources.TemplateList), values)
 	if v.search != nil && (listed != nil || v.refused != nil) {
 		s.visible = v.Tools.List.visible(shows)
 	}
 	s.digest = sync.OnceValue(func() mcp.Digest {
 		return mcp.Digest{Tools: digestOf(s.tools), Resources: digestOf(s.resources, s.templates, s.skills), Prompts: digestOf(s.prompts)}
 	})
-	return s
+	return s, weight
 }
 
 // cursors returns what distinguishes the cursors of lists: that of the entitlement, nil for none, and

@@ -162,7 +162,7 @@ func (m *resourceMembers) has(owner *backend.Backend, sent string, of int) bool 
 func (s *narrowing) resources(m *resourceMembers) *resourceSet {
 	all := s.whole.Resources
 	out := &resourceSet{
-		owners: all.owners, byURI: all.byURI, templates: all.templates, owned: all.owned, spelled: all.spelled,
+		owners: all.owners, byURI: all.byURI, templates: all.templates, owned: all.owned, spelled: all.spelled, pinned: all.pinned,
 		byText: make(map[string]*Template), byNormal: make(map[string]*Template),
 	}
 	member := func(t *Template) bool { return slices.Contains(m.included[t.Owner].templates, t) }
@@ -198,10 +198,11 @@ func (v *View) excludesPart(owner *backend.Backend, uri string, of int) bool {
 	return v.members != nil && v.members.excludes(owner, uri, of)
 }
 
-// conceals reports whether a backend's URI does not exist for callers, because the overlay hides it
-// or the view's set does not have it. of is the number of URIs that are compared for one request.
-func (v *View) conceals(owner *backend.Backend, sent string, of int) bool {
-	return v.outside(owner, sent, of) || v.hidesURI(owner, sent, of)
+// conceals reports whether a backend's URI does not exist for a caller, because the overlay hides it,
+// the view's set does not have it, or a pinned variable may have another value in it. of is the number
+// of URIs that are compared for one request, values are the caller's values of the pins.
+func (v *View) conceals(owner *backend.Backend, sent string, of int, values []string) bool {
+	return v.outside(owner, sent, of) || v.hidesURI(owner, sent, of) || v.Resources.pinsDeny(owner, sent, of, values)
 }
 
 // excludesName reports whether the view's set does not have a backend's own name.
@@ -209,10 +210,12 @@ func (v *View) excludesName(b *backend.Backend, kind listKind, name string) bool
 	return v.set != nil && !v.set.Has(v.overlay, kindOfMembers(kind), b.Name(), name)
 }
 
-// HidesFileOf reports whether the set in which the target was resolved lacks a file of a skill.
+// HidesFileOf reports whether the set in which the target was resolved lacks a file of a skill, or
+// the file does not exist for the caller.
 func (t *Target) HidesFileOf(x *pb.Skill) bool {
 	return slices.ContainsFunc(x.GetFiles(), func(f *pb.SkillFile) bool {
-		return t.view.outside(t.Backend, t.view.Resources.spelled.sent(t.Backend, f.GetUri()), len(x.GetFiles()))
+		sent, of := t.view.Resources.spelled.sent(t.Backend, f.GetUri()), len(x.GetFiles())
+		return t.view.outside(t.Backend, sent, of) || t.view.Resources.pinsDeny(t.Backend, sent, of, t.values())
 	})
 }
 

@@ -22,17 +22,26 @@ type Located struct {
 	// else in normal form.
 	Sent string
 	set  *resourceSet
+	// values are the caller's values of the set's pins.
+	values []string
 }
 
 // locate finds the backend of the URI that a call names, in any spelling. It returns false if there
-// is none, if the overlay hides the URI, or if the view's set does not have it.
+// is none, or if the URI is concealed from the caller.
 func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bool) {
 	sent, listed := v.Resources.spelled.of(uri)
 	found := Located{owner: v.ownerOf(call, sent, report), Sent: sent, set: v.Resources}
 	if found.owner != nil && !listed {
 		found.Sent = v.Resources.spelled.below(found.owner, sent)
 	}
-	return found, found.owner != nil && !v.conceals(found.owner, found.Sent, 1)
+	found.values = v.Resources.pinned.valuesFor(&call.Principal)
+	if found.owner == nil || v.conceals(found.owner, found.Sent, 1, found.values) {
+		return found, false
+	}
+	if call.Method == mcp.MethodDirectoryRead { // A directory of another caller has no URI of a template itself.
+		return found, !v.Resources.pinsDeny(found.owner, strings.TrimRight(found.Sent, "/")+"/x", 1, found.values)
+	}
+	return found, true
 }
 
 // target returns the policy target: the URI as the backend receives it.

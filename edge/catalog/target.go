@@ -21,6 +21,8 @@ type Target struct {
 	method mcp.Method
 	// name is the one that the request has, shown the one that errors have.
 	name, shown string
+	// pins are the caller's values of the view's pins. nil means none.
+	pins *[]string
 
 	// Access decides about the object, of the same generation of settings as the rest of the target.
 	// nil allows everything.
@@ -198,9 +200,10 @@ func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Ta
 		t.Prompt, t.Backend, t.Policy, t.Completes = p, p.Owner, &target, canCompletePrompts(t.view.catalog(p.Owner))
 		return nil
 	}
-	target, owner := t.view.Resources.completed(asked.Target)
-	t.Template = t.view.Resources.template(asked.Target)
-	if owner == nil || t.Template == nil && t.view.outside(owner, target.Name, 1) {
+	t.pin(t.view.Resources.pinned.valuesFor(&call.Principal))
+	t.Template = t.view.Resources.templateFor(asked.Target, t.values())
+	target, owner := t.view.Resources.completed(asked.Target, t.Template)
+	if owner == nil || t.Template == nil && (t.view.outside(owner, target.Name, 1) || t.view.Resources.pinsDeny(owner, target.Name, 1, t.values())) {
 		return t.Unknown()
 	}
 	t.Backend, t.Policy = owner, &target
@@ -236,6 +239,7 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	if ok {
 		target := found.target(call.Method)
 		t.URI, t.Backend, t.Policy = &found, found.owner, &target
+		t.pin(found.values)
 	}
 	return ok
 }

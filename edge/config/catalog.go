@@ -132,6 +132,19 @@ type CatalogResource struct {
 	Description string `yaml:"description"`
 	// Groups are names by which sets select the matched resources.
 	Groups Names `yaml:"groups" also:"group,tags"`
+	// Variables are pinned variables of the matched templates, by name.
+	Variables map[string]CatalogVariable `yaml:"variables"`
+}
+
+// CatalogVariable pins a variable of templates: the template is listed with the value, and URIs with
+// another value do not exist for the caller.
+type CatalogVariable struct {
+	// Value is a text.
+	Value any `yaml:"value"`
+	// From is an expression in CEL over the variables principal of policies, such as
+	// principal.claims.tenant, whose value is a text. For a caller without the value, neither the
+	// template nor its URIs exist.
+	From string `yaml:"from"`
 }
 
 // Overlay returns the compiled Catalog, followed by the entries of the owners of Include, and the
@@ -180,6 +193,7 @@ func (s *Catalog) addTo(out *overlay.Entries, placed func(place string) string) 
 	for i, e := range s.Resources {
 		out.Resources = append(out.Resources, overlay.Entry{
 			Place: placed(fmt.Sprintf("catalog.resources[%d]", i)), Backend: e.Backend, Names: pattern.New(e.Resource), Hide: e.Hide, Title: e.Title, Description: e.Description, Groups: e.Groups,
+			Variables: variablesOf(placed(fmt.Sprintf("catalog.resources[%d]", i)), e.Variables),
 		})
 	}
 	return s.Default == CatalogHide

@@ -79,13 +79,16 @@ func jsonOf(value any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// invalidArguments returns the errors in the arguments of all entries.
+// invalidArguments returns the errors in the arguments and variables of all entries.
 func (c *Catalog) invalidArguments() (errs []error) {
 	for i := range c.Tools {
 		errs = append(errs, c.badArguments("tool", i)...)
 	}
 	for i := range c.Prompts {
 		errs = append(errs, c.badArguments("prompt", i)...)
+	}
+	for i := range c.Resources {
+		errs = append(errs, badVariables(i, c.Resources[i].Variables)...)
 	}
 	return errs
 }
@@ -123,7 +126,7 @@ func (s *CatalogArgument) text() error {
 	return nil
 }
 
-// pinnedClaims are the claims on which pinned arguments depend.
+// pinnedClaims are the claims on which pinned arguments and variables depend.
 func (c *Catalog) pinnedClaims() (out []string) {
 	if c == nil {
 		return nil
@@ -134,6 +137,11 @@ func (c *Catalog) pinnedClaims() (out []string) {
 	}
 	for i := range c.Prompts {
 		all = slices.AppendSeq(all, maps.Values(c.Prompts[i].Arguments))
+	}
+	for i := range c.Resources {
+		for _, s := range c.Resources[i].Variables {
+			all = append(all, CatalogArgument{From: s.From})
+		}
 	}
 	for i := range all {
 		if all[i].From == "" {

@@ -86,7 +86,7 @@ func (g *Include) costs(parts []part) error {
 // expression is an expression in a file of an owner. key is its place in the file.
 type expression struct{ key, text string }
 
-// expressions returns the conditions of rules, approvals and sets, and the values of arguments.
+// expressions returns the conditions of rules, approvals and sets, and the values of arguments and variables.
 func (p *part) expressions() (out []expression) {
 	for i, r := range p.settings.Policy.Rules {
 		out = append(out, expression{fmt.Sprintf("policy.rules[%d].when", i), r.When})
@@ -102,7 +102,7 @@ func (p *part) expressions() (out []expression) {
 	values := func(what string, i int, arguments map[string]CatalogArgument) {
 		for _, name := range slices.Sorted(maps.Keys(arguments)) {
 			if from := arguments[name].From; from != "" {
-				out = append(out, expression{fmt.Sprintf("catalog.%ss[%d].arguments.%s.from", what, i, name), from})
+				out = append(out, expression{fmt.Sprintf("catalog.%ss[%d].%s.%s.from", what, i, pinsOf(what), name), from})
 			}
 		}
 	}
@@ -111,6 +111,9 @@ func (p *part) expressions() (out []expression) {
 	}
 	for i, e := range p.settings.Catalog.Prompts {
 		values("prompt", i, e.Arguments)
+	}
+	for i, e := range p.settings.Catalog.Resources {
+		values("resource", i, asArguments(e.Variables))
 	}
 	return out
 }
@@ -218,7 +221,7 @@ func clashes(others, own []overlay.Entry) (errs []error) {
 	return errs
 }
 
-// foreignClaims returns an error for each pinned argument whose value has an attribute of the caller
+// foreignClaims returns an error for each pinned argument or variable whose value has an attribute of the caller
 // that its backend does not receive otherwise.
 func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
 	check := func(what string, i int, backend string, arguments map[string]CatalogArgument) {
@@ -229,8 +232,8 @@ func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
 				continue
 			}
 			if not := c.unsent(backend, from); len(not) > 0 {
-				errs = append(errs, fmt.Errorf("catalog.%ss[%d]: arguments.%s: from: the backend %q does not receive %s: the platform gives it claims, with claims or metadata, and the grant %q cannot",
-					what, i, name, backend, strings.Join(not, ", "), g.Label()))
+				errs = append(errs, fmt.Errorf("catalog.%ss[%d]: %s.%s: from: the backend %q does not receive %s: the platform gives it claims, with claims or metadata, and the grant %q cannot",
+					what, i, pinsOf(what), name, backend, strings.Join(not, ", "), g.Label()))
 			}
 		}
 	}
@@ -239,6 +242,9 @@ func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
 	}
 	for i, e := range s.Prompts {
 		check("prompt", i, e.Backend, e.Arguments)
+	}
+	for i, e := range s.Resources {
+		check("resource", i, e.Backend, asArguments(e.Variables))
 	}
 	return errs
 }

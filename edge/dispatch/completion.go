@@ -2,11 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/catalog/overlay"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -61,7 +63,11 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	if err := r.authorize(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if t == nil || !r.named.Completes { // a plain URI has no variables
+	silent, err := r.pinVariables(c)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if t == nil || silent || !r.named.Completes { // a plain URI has no variables
 		return suggestions{}.render(r)
 	}
 	about, err := translate.Context(r.call)
@@ -90,6 +96,28 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 		out.Total = nil // It counts hidden values.
 	}
 	return r.finish(suggestions{values, out.Total, out.GetHasMore() || len(given) < len(out.GetValues())})
+}
+
+// pinVariables adds the pinned variables of a template to the context of its completion. silent is true
+// if the completed variable is pinned, so that there are no suggestions.
+func (r *round) pinVariables(c *translate.Completion) (silent bool, err error) {
+	pinned := r.named.Pinned()
+	for name := range pinned {
+		for given := range c.Arguments {
+			if overlay.SameMember(given, name) {
+				return false, errRefusedMember
+			}
+		}
+		silent = silent || overlay.SameMember(c.Argument, name)
+	}
+	if silent || len(pinned) == 0 {
+		return silent, nil
+	}
+	if c.Arguments == nil {
+		c.Arguments = make(map[string]string, len(pinned))
+	}
+	maps.Copy(c.Arguments, pinned)
+	return false, nil
 }
 
 // maxSuggestions bounds the suggested values that are compared with the catalog. The result has

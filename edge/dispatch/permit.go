@@ -147,9 +147,9 @@ func (r *round) conceals() bool {
 }
 
 // restrictHint makes a cache hint, which may be nil, private to the caller if other callers may be denied
-// the answer or may not use the set.
+// the answer or may not use the set, also by pinned variables.
 func (r *round) restrictHint(hint *pb.CacheHint) {
-	if decider := r.decider(); hint != nil && (r.named.Private() || decider != nil && decider.Restricts()) {
+	if decider := r.decider(); hint != nil && (r.named.Private() || r.named.DependsOnCaller() || decider != nil && decider.Restricts()) {
 		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
 	}
 }

@@ -37,11 +37,11 @@ func (i *Idle) String() string {
 }
 
 // Opens reports whether objects are served without a restriction that the entry was meant to be: it
-// hides, pins an argument, or makes a tool dangerous for rules.
+// hides, pins an argument or a variable, or makes a tool dangerous for rules.
 func (i *Idle) Opens() bool {
 	e := i.Entry
 	a := &e.Annotations
-	return e.Hide || a.ReadOnly != nil && !*a.ReadOnly || a.Destructive != nil && *a.Destructive ||
+	return e.Hide || len(e.Variables) > 0 || a.ReadOnly != nil && !*a.ReadOnly || a.Destructive != nil && *a.Destructive ||
 		slices.ContainsFunc(e.Arguments, func(a Argument) bool { return a.pinned() })
 }
 
@@ -60,7 +60,7 @@ func (o *Overlay) Idle(listed []Listed) (idle []Idle) {
 	} {
 		for i := range part.list.Entries {
 			e := &part.list.Entries[i]
-			if e.idle(listed, part.names) && (part.what != "resource" || part.list.onlyTexts(e) || !e.mayBeRead(listed)) {
+			if e.idle(listed, part.names) && (part.what != "resource" || len(e.Variables) > 0 || part.list.onlyTexts(e) || !e.mayBeRead(listed)) {
 				one := Idle{Entry: e, What: part.what}
 				if at := slices.IndexFunc(listed, func(l Listed) bool { return l.Backend == e.Backend }); part.what != "resource" {
 					names, _ := part.names(&listed[at])
@@ -91,7 +91,7 @@ func (l List) OwnName(p pattern.Pattern, of *Listed, names []string) string {
 // onlyTexts reports whether an entry for one resource can only change its title and description,
 // which a resource has in lists alone.
 func (l List) onlyTexts(e *Entry) bool {
-	return e.Names.Literal() && !l.hides && !e.Hide && len(e.Groups)+len(e.Arguments) == 0
+	return e.Names.Literal() && !l.hides && !e.Hide && len(e.Groups)+len(e.Arguments)+len(e.Variables) == 0
 }
 
 // mayBeRead reports whether a pattern may match URIs that its backend serves without listing them.
@@ -113,7 +113,10 @@ func (e *Entry) idle(listed []Listed, of func(*Listed) ([]string, bool)) bool {
 	for i := range listed {
 		if listed[i].Backend == e.Backend {
 			names, unread := of(&listed[i])
-			return !unread && !slices.ContainsFunc(names, e.Names.Match)
+			matches := func(name string) bool {
+				return e.Names.Match(name) && (len(e.Variables) == 0 || strings.Contains(name, "{")) // Only templates have variables.
+			}
+			return !unread && !slices.ContainsFunc(names, matches)
 		}
 	}
 	return false

@@ -52,6 +52,8 @@ type Entry struct {
 	// affect calls: see Try. A trial is omitted if the Arguments of any entry pin its argument.
 	// Resources have none.
 	Trials []Argument
+	// Variables are pinned variables of templates, as Arguments with a Pin. Only resources have them.
+	Variables []Argument
 	// MaxTokens bounds the results of a tool. Longer ones are shortened. 0 means no bound. Only
 	// tools have it.
 	MaxTokens int
@@ -94,6 +96,8 @@ type List struct {
 	about map[string][]*Entry
 	// given maps names and aliases to the backends that own them.
 	given map[string]string
+	// pinsVariables is true if an entry has Variables.
+	pinsVariables bool
 }
 
 // New returns an overlay with the given entries, which must not be changed afterwards.
@@ -124,8 +128,9 @@ func newList(all *Entries, entries []Entry) List {
 	}
 	for i := range entries {
 		e := &entries[i]
-		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments), e.MaxTokens, e.Groups, foldAll(e.Trials)})
+		_ = json.NewEncoder(h).Encode([]any{e.Backend, e.Names.String(), e.Hide, e.Name, e.Aliases, e.Title, e.Description, e.Annotations, foldAll(e.Arguments), e.MaxTokens, e.Groups, foldAll(e.Trials), foldAll(e.Variables)})
 		out.about[e.Backend] = append(out.about[e.Backend], e)
+		out.pinsVariables = out.pinsVariables || len(e.Variables) > 0
 		for _, name := range e.Given() {
 			out.given[name] = e.Backend
 		}
@@ -212,6 +217,7 @@ func (l List) Of(backend, name string) Entry {
 			e.Place = cmp.Or(e.Place, one.Place)
 		}
 		e.Arguments, e.Trials = mergeArguments(e.Arguments, one.Arguments), mergeArguments(e.Trials, one.Trials)
+		e.Variables = mergeArguments(e.Variables, one.Variables)
 		e.MaxTokens = cmp.Or(e.MaxTokens, one.MaxTokens)
 		a, b := &e.Annotations, &one.Annotations
 		a.ReadOnly, a.Destructive = cmp.Or(a.ReadOnly, b.ReadOnly), cmp.Or(a.Destructive, b.Destructive)
@@ -363,6 +369,9 @@ func (e *Entry) Fields() (set []string) {
 	}
 	for i := range e.Trials {
 		set = append(set, "arguments."+e.Trials[i].Name+".value (mode: audit)")
+	}
+	for i := range e.Variables {
+		set = append(set, "variables."+e.Variables[i].Name)
 	}
 	slices.Sort(set)
 	return set

@@ -34,7 +34,7 @@ var Law = []Package{
 	{"edge/catalog", "what is served to whom: lists, names, pages, changes", []string{"edge/catalog/disabled", "edge/catalog/lock", "edge/catalog/overlay", "edge/catalog/search", "edge/catalog/snapshot", "edge/ownership", "edge/policy", "edge/catalog/changes", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable", "internal/pattern", "internal/uris", "internal/weighted"}},
 	{"edge/catalog/disabled", "what operators have disabled, on all replicas", []string{"edge/ownership"}},
 	{"edge/catalog/lock", "what backends said of their tools when these were reviewed, as digests", []string{"gen/mcpedge/v1"}},
-	{"edge/catalog/overlay", "changes how what backends list is shown", []string{"edge/catalog/lock", "edge/jsonrpc", "edge/mcp", "gen/mcpedge/v1", "internal/pattern"}},
+	{"edge/catalog/overlay", "changes how what backends list is shown", []string{"edge/catalog/lock", "edge/jsonrpc", "edge/mcp", "gen/mcpedge/v1", "internal/pattern", "internal/uris"}},
 	{"edge/catalog/search", "finds tools by words", nil},
 	{"edge/catalog/snapshot", "what a caller sees as a file, and how two of them differ", []string{"edge/catalog/lock", "edge/catalog/snapshot/variance"}},
 	{"edge/catalog/snapshot/variance", "whether what one JSON Schema accepts is accepted by another", nil},
