@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -156,7 +157,12 @@ func TestReplacementAwaits(t *testing.T) {
 	idle.Start(t.Context())
 	ready(t, idle)
 
-	r = prepared(t, idle, given("c", target, "1"))
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // A backend that answers may be tried before Await.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	r = prepared(t, idle, given("c", silent.Addr().String(), "1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if untried := r.Await(ctx); !slices.Equal(untried, []string{"c"}) {

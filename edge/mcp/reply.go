@@ -55,7 +55,7 @@ func (in *InputRequired) CheckRounds(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after %d rounds of questions, the limit by the setting rounds", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after round %d of questions, the maximum of the setting calls.rounds", in.Requests[0].Key, asked)
 }
 
 // OwnKeys is the prefix of the keys of the edge's own requests. Keys of a backend do not have it.

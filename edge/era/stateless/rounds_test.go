@@ -197,7 +197,7 @@ func TestRoundsAreBounded(t *testing.T) {
 		params = withState(askParams, state)
 	}
 	text, _ := ask(t, e, params, mcp.Principal{})
-	contains(t, text, `-31429,"message":"the call asks \"k\" after 3 rounds of questions, the limit by the setting rounds"`)
+	contains(t, text, `-31429,"message":"the call asks \"k\" after round 3 of questions, the maximum of the setting calls.rounds"`)
 }
 
 // A round without questions is delayed by the backend's retry_after, and does not count as a round

@@ -147,6 +147,13 @@ func isRefused(r *reply) (string, bool) {
 		Result *struct{ IsError bool }
 	}
 	body := bytes.TrimSpace(r.body)
+	if r.stream != nil { // On a slow machine a call becomes a stream before it ends.
+		last := r.final()
+		for string(last.ID) == `"q"` {
+			last = r.final()
+		}
+		body = last.raw
+	}
 	if bytes.HasPrefix(body, []byte("[")) {
 		var batch []json.RawMessage
 		_ = json.Unmarshal(body, &batch)

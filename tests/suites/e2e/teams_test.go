@@ -275,7 +275,7 @@ func TestTeamFilesAreChanged(t *testing.T) {
 	e.put("teams/crm/~more.yaml~", "nonsense")
 	e.put("teams/crm/.#more.yaml", "nonsense")
 	e.put("teams/crm/more.yaml", "-")
-	e.await("stale", "more.yaml: it is gone")
+	e.await("stale", "more.yaml: it no longer exists")
 	e.put("teams/crm/crm.yaml", strings.Replace(crmFile, "crm_find_customer", "crm_search", 1))
 	e.put("teams/crm/more.yaml", "catalog: {}\n")
 	e.await("in-force", "")
