@@ -47,12 +47,15 @@ func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
 	// The duration is half a heartbeat shorter, because ticks are not exact.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
-	var due, unused, served []*localSession
+	var due, unused, served, renewed []*localSession
 	for _, s := range e.sessions.all() {
 		// An unused session began nothing: most sessions cost one check.
 		used := s.used.Load() && s.used.Swap(false)
 		if s.served.Load() != nil {
 			served = append(served, s)
+		}
+		if s.isRenewed() {
+			renewed = append(renewed, s)
 		}
 		if used || s.working {
 			s.working = s.isBusy()
@@ -81,7 +84,7 @@ func (e *Era) revalidate(ctx context.Context) {
 		}
 	}
 	e.touchAll(ctx, due, true)
-	e.noteRenewals(ctx, due)
+	e.noteRenewals(ctx, renewed)
 	e.touchAll(ctx, unused, false)
 	e.watchServed(ctx, served)
 }

@@ -59,6 +59,21 @@ func (s *localSession) noteCaller(rec *record, who *mcp.Principal) {
 	}
 }
 
+// isRenewed reports whether the record lacks credentials from renew or noteCaller. These outlive the
+// request that had them: a revalidation may come between the request's look at its session and its
+// credentials, or find the store unavailable.
+func (s *localSession) isRenewed() bool {
+	if s.until.Load() == 0 && s.caller.Load() == nil {
+		return false
+	}
+	rec := s.rec.Load()
+	if rec == nil {
+		return false
+	}
+	who := s.caller.Load()
+	return who != nil && !who.SameRights(&rec.Principal) || !rec.Principal.Until.IsZero() && mcp.Outlasts(s.expiry(), rec.Principal.Until)
+}
+
 // renewed returns the patch with the credentials from renew and noteCaller. It returns false if the
 // record already has them.
 func (s *localSession) renewed() (p state.Patch, changed bool) {

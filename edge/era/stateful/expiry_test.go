@@ -56,6 +56,28 @@ func TestStreamEndsWithTheCredentials(t *testing.T) {
 	})
 }
 
+// Newer credentials are written by a later revalidation if one came between the request's look at its
+// session and its credentials.
+func TestRenewalDuringARevalidationIsWritten(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", TokenID: "1", Until: time.Now().Add(time.Minute)}
+		s := w.initialize(v1125)
+		x := w.listen(w.a, s, "")
+		after(50 * time.Second)
+		w.who.TokenID, w.who.Scopes, w.who.Until = "2", []string{"more"}, time.Now().Add(time.Minute)
+		w.post(w.b, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		w.b.sessions.get(s).used.Store(false) // as that revalidation leaves it
+		after(50 * time.Second)
+		if x.ended() {
+			t.Fatal("it ended although its session was renewed")
+		}
+		if rec := w.a.sessions.get(s).rec.Load(); len(rec.Principal.Scopes) != 1 {
+			t.Errorf("the record has %+v", rec.Principal)
+		}
+		x.cancel()
+	})
+}
+
 // A call that waits for its user continues with the credentials of the answer.
 func TestAnswerBringsItsCredentials(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
