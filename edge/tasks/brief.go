@@ -117,7 +117,7 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	views, errs := make([]*view, len(found)), make([]error, len(found))
 	readConcurrently(len(found), func(i int) {
 		if g := found[i]; g != nil {
-			views[i], errs[i] = t.glanced(ctx, g)
+			views[i], errs[i] = t.summarized(ctx, g)
 		}
 	})
 	for i, err := range errs {
@@ -132,8 +132,8 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	return views, nil
 }
 
-// glanced returns the view of a task for lists, without result, arguments and params of questions.
-func (t *Tasks) glanced(ctx context.Context, g *medium.Summary) (*view, error) {
+// summarized returns the view of a task for lists, without result, arguments and params of questions.
+func (t *Tasks) summarized(ctx context.Context, g *medium.Summary) (*view, error) {
 	s := g.Session
 	var b brief
 	if len(g.Brief) == 0 || json.Unmarshal(g.Brief, &b) != nil || b.Tool == "" || g.Ended != (b.Ended != "") {
