@@ -15,7 +15,7 @@ var answerStatuses = map[string]state.AnswerStatus{
 
 // Answer implements medium.Calls.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
-	rep, err := r.runClaiming(ctx, answerScript, session, ask, r.seals.seal(bindAsk(session, ask, "r"), packAnswer(a)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads())
+	rep, err := r.runClaiming(ctx, answerScript, session, ask, r.seals.seal(bindAsk(session, ask, "r"), pack(&a, (*codec).answer)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads())
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}

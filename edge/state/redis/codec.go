@@ -17,25 +17,106 @@ import (
 // are not read.
 const format = 2
 
-type packer []byte
+var errRecord = errors.New("a record in Redis cannot be read: it was written by another program or a newer release")
 
-func (p *packer) text(s string) {
-	*p = binary.AppendUvarint(*p, uint64(len(s)))
-	*p = append(*p, s...)
+// codec packs or unpacks a record. A method for each type of record lists its fields in their order, for
+// both directions: each method packs the value at its argument, which it only reads, or, if reads is
+// true, sets it to the next field of the record.
+type codec struct {
+	reads bool
+	// record is what was packed, or what is still to be unpacked.
+	record []byte
+	// bad means that the record cannot be unpacked.
+	bad bool
 }
 
-func (p *packer) bytes(b []byte) {
-	*p = binary.AppendUvarint(*p, uint64(len(b)))
-	*p = append(*p, b...)
+// pack packs the fields of a value.
+func pack[T any](v *T, fields func(*codec, *T)) []byte {
+	c := codec{record: []byte{format}}
+	fields(&c, v)
+	return c.record
 }
 
-func (p *packer) number(n uint64) { p.bytes(binary.AppendUvarint(nil, n)) }
+// unpack unpacks the fields of a value, which alias the record.
+func unpack[T any](record []byte, v *T, fields func(*codec, *T)) error {
+	if len(record) == 0 || record[0] != format {
+		return errRecord
+	}
+	c := codec{reads: true, record: record[1:]}
+	if fields(&c, v); c.bad {
+		return errRecord
+	}
+	return nil
+}
 
-func (p *packer) flag(b bool) {
-	if b {
-		p.number(1)
+// put appends a field.
+func put[T ~string | ~[]byte](c *codec, field T) {
+	c.record = append(binary.AppendUvarint(c.record, uint64(len(field))), field...)
+}
+
+// next returns the next field; nil if it is empty.
+func (c *codec) next() []byte {
+	n, size := binary.Uvarint(c.record)
+	if size <= 0 || n > uint64(len(c.record)-size) { // #nosec G115 -- size is at most the length
+		c.bad, c.record = true, nil
+		return nil
+	}
+	field := c.record[size : size+int(n) : size+int(n)] // #nosec G115 -- compared with the length above
+	c.record = c.record[size+int(n):]                   // #nosec G115 -- compared with the length above
+	if n == 0 {
+		return nil
+	}
+	return field
+}
+
+// follows reports whether a record has further fields. One that is packed has them if they are
+// needed; a record without them has the form of earlier releases.
+func (c *codec) follows(needed bool) bool {
+	if c.reads {
+		return len(c.record) > 0
+	}
+	return needed
+}
+
+func (c *codec) text(s *string) {
+	if c.reads {
+		*s = string(c.next())
 	} else {
-		p.number(0)
+		put(c, *s)
+	}
+}
+
+func (c *codec) json(b *json.RawMessage) {
+	if c.reads {
+		*b = c.next()
+	} else {
+		put(c, *b)
+	}
+}
+
+func (c *codec) number(n *uint64) {
+	if !c.reads {
+		put(c, binary.AppendUvarint(nil, *n))
+		return
+	}
+	v, size := binary.Uvarint(c.next())
+	*n, c.bad = v, c.bad || size <= 0
+}
+
+func (c *codec) level(l *mcp.LogLevel) {
+	n := uint64(*l)
+	if c.number(&n); c.reads {
+		*l = mcp.LogLevel(n) // #nosec G115 -- packed from a LogLevel
+	}
+}
+
+func (c *codec) flag(b *bool) {
+	n := uint64(0)
+	if *b {
+		n = 1
+	}
+	if c.number(&n); c.reads {
+		*b = n == 1
 	}
 }
 
@@ -43,247 +124,131 @@ func (p *packer) flag(b bool) {
 var lastTime = time.Unix(0, math.MaxInt64)
 
 // time packs nanoseconds. The zero time stays zero; a time after lastTime becomes lastTime.
-func (p *packer) time(t time.Time) {
+func (c *codec) time(t *time.Time) {
+	n := uint64(0)
 	switch {
-	case t.IsZero():
-		p.number(0)
-		return
+	case c.reads || t.IsZero():
 	case t.After(lastTime):
-		t = lastTime
+		n = math.MaxInt64
+	default:
+		n = uint64(t.UnixNano())
 	}
-	p.number(uint64(t.UnixNano()))
-}
-
-func (p *packer) texts(list []string) {
-	p.number(uint64(len(list)))
-	for _, s := range list {
-		p.text(s)
+	if c.number(&n); c.reads && n > 0 {
+		*t = time.Unix(0, int64(n)) // #nosec G115 -- packed from an int64
 	}
 }
 
-var errRecord = errors.New("a record in Redis cannot be read: it was written by another program or a newer release")
-
-type unpacker struct {
-	rest []byte
-	bad  bool
+func (c *codec) texts(list *[]string) {
+	n := uint64(len(*list))
+	c.number(&n)
+	for i := uint64(0); i < n && !c.bad; i++ {
+		if c.reads {
+			*list = append(*list, "")
+		}
+		c.text(&(*list)[i])
+	}
 }
 
-// open reads a record. The results of the unpacker alias the record.
-func open(record []byte) *unpacker {
-	if len(record) == 0 || record[0] != format {
-		return &unpacker{bad: true}
+// session has the fields of a session without its subscriptions, which are stored separately.
+func (c *codec) session(s *state.Session) {
+	c.text(&s.ID)
+	c.text(&s.Version)
+	c.principal(&s.Principal)
+	c.json(&s.ClientInfo)
+	c.json(&s.Capabilities)
+	c.level(&s.LogLevel)
+	c.flag(&s.Initialized)
+	for _, n := range []*uint64{&s.Digest.Tools, &s.Digest.Resources, &s.Digest.Prompts, &s.Attachment, &s.Serial} {
+		c.number(n)
 	}
-	return &unpacker{rest: record[1:]}
+	c.text(&s.AttachedBy)
+	c.time(&s.Created)
+	c.texts(&s.Tasks)
+	c.time(&s.Keep)
+	if c.follows(s.Set != "") {
+		c.text(&s.Set)
+	}
 }
 
-// bytes returns nil for an empty field.
-func (u *unpacker) bytes() []byte {
-	n, size := binary.Uvarint(u.rest)
-	if size <= 0 || n > uint64(len(u.rest)-size) { // #nosec G115 -- size is at most the length
-		u.bad, u.rest = true, nil
-		return nil
-	}
-	field := u.rest[size : size+int(n) : size+int(n)] // #nosec G115 -- compared with the length above
-	u.rest = u.rest[size+int(n):]                     // #nosec G115 -- compared with the length above
-	if n == 0 {
-		return nil
-	}
-	return field
-}
-
-func (u *unpacker) text() string { return string(u.bytes()) }
-
-func (u *unpacker) number() uint64 {
-	n, size := binary.Uvarint(u.bytes())
-	u.bad = u.bad || size <= 0
-	return n
-}
-
-func (u *unpacker) flag() bool { return u.number() == 1 }
-
-func (u *unpacker) time() time.Time {
-	if ns := u.number(); ns > 0 {
-		return time.Unix(0, int64(ns)) // #nosec G115 -- packed from an int64
-	}
-	return time.Time{}
-}
-
-func (u *unpacker) texts() []string {
-	var list []string
-	for n := u.number(); n > 0 && !u.bad; n-- {
-		list = append(list, u.text())
-	}
-	return list
-}
-
-func (u *unpacker) err() error {
-	if u.bad {
-		return errRecord
-	}
-	return nil
-}
-
-// packSession packs a session without its subscriptions, which are stored separately.
-func packSession(s *state.Session) []byte {
-	p := packer{format}
-	p.text(s.ID)
-	p.text(s.Version)
-	p.principal(&s.Principal)
-	p.bytes(s.ClientInfo)
-	p.bytes(s.Capabilities)
-	p.number(uint64(s.LogLevel))
-	p.flag(s.Initialized)
-	for _, n := range []uint64{s.Digest.Tools, s.Digest.Resources, s.Digest.Prompts, s.Attachment, s.Serial} {
-		p.number(n)
-	}
-	p.text(s.AttachedBy)
-	p.time(s.Created)
-	p.texts(s.Tasks)
-	p.time(s.Keep)
-	if s.Set != "" { // Records of the root are those of earlier releases.
-		p.text(s.Set)
-	}
-	return p
-}
-
-// unpackSession unpacks what packSession packed.
-func unpackSession(record []byte) (*state.Session, error) {
-	u := open(record)
-	s := &state.Session{ID: u.text(), Version: u.text(), Principal: u.principal(), ClientInfo: u.bytes(), Capabilities: u.bytes()}
-	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
-	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
-	s.Attachment, s.Serial, s.AttachedBy, s.Created = u.number(), u.number(), u.text(), u.time()
-	s.Tasks, s.Keep = u.texts(), u.time()
-	if len(u.rest) > 0 {
-		s.Set = u.text()
-	}
-	return s, u.err()
-}
-
-// principal packs a principal.
-func (p *packer) principal(who *mcp.Principal) {
-	p.text(who.Subject)
-	p.text(who.Issuer)
-	p.texts(who.Scopes)
-	p.texts(who.Roles)
-	p.text(who.Client)
-	p.text(who.Actor)
-	p.text(who.TokenID)
-	p.time(who.Until)
-	p.forwarded(who.Forwarded)
-	p.claims(who.Claims)
-	p.flag(who.SubjectIsClient)
-}
-
-func (u *unpacker) principal() mcp.Principal {
-	return mcp.Principal{
-		Subject: u.text(), Issuer: u.text(), Scopes: u.texts(), Roles: u.texts(), Client: u.text(), Actor: u.text(), TokenID: u.text(),
-		Until: u.time(), Forwarded: u.forwarded(), Claims: u.claims(), SubjectIsClient: u.flag(),
-	}
+func (c *codec) principal(who *mcp.Principal) {
+	c.text(&who.Subject)
+	c.text(&who.Issuer)
+	c.texts(&who.Scopes)
+	c.texts(&who.Roles)
+	c.text(&who.Client)
+	c.text(&who.Actor)
+	c.text(&who.TokenID)
+	c.time(&who.Until)
+	c.forwarded(&who.Forwarded)
+	c.claims(&who.Claims)
+	c.flag(&who.SubjectIsClient)
 }
 
 // claims packs claims as one JSON object, which preserves the digits of numbers.
-func (p *packer) claims(claims map[string]json.RawMessage) {
-	var raw []byte
-	if len(claims) > 0 {
-		raw, _ = json.Marshal(claims)
+func (c *codec) claims(claims *map[string]json.RawMessage) {
+	var raw json.RawMessage
+	if len(*claims) > 0 {
+		raw, _ = json.Marshal(*claims)
 	}
-	p.bytes(raw)
-}
-
-func (u *unpacker) claims() (claims map[string]json.RawMessage) {
-	if raw := u.bytes(); raw != nil && json.Unmarshal(raw, &claims) != nil {
-		u.bad = true
-	}
-	return claims
-}
-
-func (p *packer) forwarded(claims map[string]json.RawMessage) {
-	p.number(uint64(len(claims)))
-	for _, name := range slices.Sorted(maps.Keys(claims)) {
-		p.text(name)
-		p.bytes(claims[name])
+	if c.json(&raw); c.reads && raw != nil && json.Unmarshal(raw, claims) != nil {
+		c.bad = true
 	}
 }
 
-func (u *unpacker) forwarded() (claims map[string]json.RawMessage) {
-	for n := u.number(); n > 0 && !u.bad; n-- {
-		if claims == nil {
-			claims = map[string]json.RawMessage{}
+func (c *codec) forwarded(claims *map[string]json.RawMessage) {
+	n := uint64(len(*claims))
+	c.number(&n)
+	if !c.reads {
+		for _, name := range slices.Sorted(maps.Keys(*claims)) {
+			put(c, name)
+			put(c, (*claims)[name])
 		}
-		name := u.text()
-		claims[name] = u.bytes()
+		return
 	}
-	return claims
-}
-
-// packCall packs the fields of a call that never change.
-func packCall(c *state.Request) []byte {
-	p := packer{format}
-	p.text(c.RequestID)
-	p.text(string(c.Method))
-	p.bytes(c.Params)
-	p.number(uint64(c.LogLevel))
-	p.flag(c.Repeatable)
-	p.time(c.Deadline)
-	p.text(c.Trace)
-	p.time(c.Began)
-	p.principal(&c.Principal)
-	p.text(c.Backend)
-	if c.Via != "" || c.Shown != "" || c.Added != nil { // Other records are those of earlier releases.
-		p.text(c.Via)
-		p.text(c.Shown)
-		p.bytes(c.Added)
+	for ; n > 0 && !c.bad; n-- {
+		if *claims == nil {
+			*claims = map[string]json.RawMessage{}
+		}
+		name := string(c.next())
+		(*claims)[name] = c.next()
 	}
-	return p
 }
 
-func unpackCall(id string, record []byte) (state.Request, error) {
-	u := open(record)
-	c := state.Request{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
-	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
-	c.Deadline, c.Trace, c.Began = u.time(), u.text(), u.time()
-	c.Principal, c.Backend = u.principal(), u.text()
-	if len(u.rest) > 0 {
-		c.Via = u.text()
+// request has the fields of a call that never change, without its id.
+func (c *codec) request(r *state.Request) {
+	c.text(&r.RequestID)
+	c.text((*string)(&r.Method))
+	c.json(&r.Params)
+	c.level(&r.LogLevel)
+	c.flag(&r.Repeatable)
+	c.time(&r.Deadline)
+	c.text(&r.Trace)
+	c.time(&r.Began)
+	c.principal(&r.Principal)
+	c.text(&r.Backend)
+	more := r.Via != "" || r.Shown != "" || r.Added != nil
+	if c.follows(more) {
+		c.text(&r.Via)
 	}
-	if len(u.rest) > 0 {
-		c.Shown, c.Added = u.text(), u.bytes()
+	if c.follows(more) {
+		c.text(&r.Shown)
+		c.json(&r.Added)
 	}
-	return c, u.err()
 }
 
-// packAsk packs an ask without its message, which is stored beside it.
-func packAsk(a *state.Ask) []byte {
-	p := packer{format}
-	p.text(a.ID)
-	p.text(a.Key)
-	p.text(string(a.Method))
-	p.text(a.ElicitationID)
-	p.time(a.Asked)
-	return p
+// ask has the fields of an ask without its message, which is stored beside it.
+func (c *codec) ask(a *state.Ask) {
+	c.text(&a.ID)
+	c.text(&a.Key)
+	c.text((*string)(&a.Method))
+	c.text(&a.ElicitationID)
+	c.time(&a.Asked)
 }
 
-func unpackAsk(record, message []byte) (state.Ask, error) {
-	u := open(record)
-	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text(), Asked: u.time()}
-	if len(message) > 0 {
-		a.Message = message
-	}
-	return a, u.err()
-}
-
-func packAnswer(a state.Answer) []byte {
-	p := packer{format}
-	p.bytes(a.Result)
-	p.bytes(a.Error)
-	p.principal(&a.By)
-	p.flag(a.Withdrawn)
-	return p
-}
-
-func unpackAnswer(record []byte) (state.Answer, error) {
-	u := open(record)
-	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes()), By: u.principal(), Withdrawn: u.flag()}
-	return a, u.err()
+// answer has the fields of an answer without its token, which is stored beside it.
+func (c *codec) answer(a *state.Answer) {
+	c.json(&a.Result)
+	c.json(&a.Error)
+	c.principal(&a.By)
+	c.flag(&a.Withdrawn)
 }

@@ -23,19 +23,22 @@ func TestRecordsDistinguishClientsFromUsers(t *testing.T) {
 		"one with claims":                 {Subject: "alice", Issuer: "https://id", Client: "desk", SubjectIsClient: true, Claims: claims},
 	} {
 		for _, tasks := range [][]string{nil, {"t1"}} {
-			s, err := unpackSession(packSession(&state.Session{ID: "s", Principal: who, Tasks: tasks}))
+			var s state.Session
+			err := unpack(pack(&state.Session{ID: "s", Principal: who, Tasks: tasks}, (*codec).session), &s, (*codec).session)
 			if err != nil || !cmp.Equal(s.Principal, who) || !cmp.Equal(s.Tasks, tasks) {
 				t.Errorf("%s, of a session: %+v, %v, %v", name, s.Principal, s.Tasks, err)
 			}
 		}
 		for _, backend := range []string{"", "b"} {
-			c, err := unpackCall("c", packCall(&state.Request{Principal: who, Backend: backend}))
+			var c state.Request
+			err := unpack(pack(&state.Request{Principal: who, Backend: backend}, (*codec).request), &c, (*codec).request)
 			if err != nil || !cmp.Equal(c.Principal, who) || c.Backend != backend {
 				t.Errorf("%s, of a call of %q: %+v, %q, %v", name, backend, c.Principal, c.Backend, err)
 			}
 		}
 		for _, withdrawn := range []bool{false, true} {
-			a, err := unpackAnswer(packAnswer(state.Answer{By: who, Withdrawn: withdrawn, Result: json.RawMessage(`{}`)}))
+			var a state.Answer
+			err := unpack(pack(&state.Answer{By: who, Withdrawn: withdrawn, Result: json.RawMessage(`{}`)}, (*codec).answer), &a, (*codec).answer)
 			if err != nil || !cmp.Equal(a.By, who) || a.Withdrawn != withdrawn {
 				t.Errorf("%s, of an answer: %+v, %v", name, a, err)
 			}
@@ -52,11 +55,9 @@ func TestTimesBeyondNanoseconds(t *testing.T) {
 		{time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 1<<63-1)},
 		{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 1<<63-1)},
 	} {
-		p := packer{format}
-		p.time(c.put)
-		u := open(p)
-		if got := u.time(); !got.Equal(c.want) || u.err() != nil {
-			t.Errorf("%v comes back as %v, %v", c.put, got, u.err())
+		var got time.Time
+		if err := unpack(pack(&c.put, (*codec).time), &got, (*codec).time); err != nil || !got.Equal(c.want) {
+			t.Errorf("%v comes back as %v, %v", c.put, got, err)
 		}
 	}
 }

@@ -55,13 +55,13 @@ func (r *Replica) commitArgs(w *medium.Write, member string) []any {
 		pinnedBytes(entries), sealed(w.Call, "br", w.Brief), softBytes(entries, most),
 	}
 	for _, b := range w.Begin {
-		args = append(args, b.ID, b.RequestID, sealed(b.ID, "b", packCall(&b.Request)), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(),
+		args = append(args, b.ID, b.RequestID, sealed(b.ID, "b", pack(&b.Request, (*codec).request)), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(),
 			text(b.Epoch), b.Trace, sealed(b.ID, "sv", b.State), flag(b.Resumable))
 	}
 	for i := range w.Asks {
 		a := &w.Asks[i]
 		args = append(args, a.ID, a.Key, sealed(w.Call, "o:"+a.Key, []byte(a.ElicitationID)),
-			r.seals.seal(bindAsk(w.Session, a.ID, "g"), a.Message), r.seals.seal(bindAsk(w.Session, a.ID, "a"), packAsk(a)))
+			r.seals.seal(bindAsk(w.Session, a.ID, "g"), a.Message), r.seals.seal(bindAsk(w.Session, a.ID, "a"), pack(a, (*codec).ask)))
 	}
 	return args
 }

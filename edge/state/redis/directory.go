@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -92,7 +90,7 @@ func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sessio
 func (r *Replica) members(ctx context.Context, at *listing, max int) (out []string, err error) {
 	by := &redis.ZRangeBy{Min: "-inf", Max: "+inf", Count: int64(max)}
 	if at.member != "" {
-		by.Min = strconv.FormatInt(at.until, 10)
+		by.Min = text(at.until)
 	}
 	last := *at
 	for len(out) == 0 {
@@ -102,10 +100,10 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 		}
 		for _, z := range list {
 			tag, _ := z.Member.(string)
-			if int64(z.Score) == at.until && tag <= at.member {
+			if uint64(z.Score) == at.until && tag <= at.member {
 				continue // It was listed before and expires at the same time.
 			}
-			last.until, last.member = int64(z.Score), tag
+			last.until, last.member = uint64(z.Score), tag
 			out = append(out, tag)
 		}
 		if len(list) < max {
@@ -165,9 +163,4 @@ func (r *Replica) readSessions(ctx context.Context, tags []string) ([]*storedSes
 		}
 	}
 	return out, nil
-}
-
-// badCursor is the error for a cursor that List did not return.
-func badCursor(cursor string) error {
-	return fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // listing is the position in a list of all sessions. The zero value is the beginning.
@@ -23,7 +26,7 @@ type listing struct {
 	pending []string
 	// until and member are the last listed session of the first of them: its expiry and its tag. An
 	// empty member means none.
-	until  int64
+	until  uint64
 	member string
 }
 
@@ -32,36 +35,26 @@ func (p *listing) String() string {
 	if p.end {
 		return ""
 	}
-	out := packer{format}
-	out.text(p.node)
-	out.number(p.next)
-	out.flag(p.last)
-	out.number(uint64(len(p.pending)))
-	for _, h := range p.pending {
-		raw, _ := hex.DecodeString(h)
-		out.bytes(raw)
-	}
-	out.number(uint64(p.until)) // #nosec G115 -- parseListing turns it back
-	out.text(p.member)
-	return base64.RawURLEncoding.EncodeToString(out)
+	return base64.RawURLEncoding.EncodeToString(pack(p, (*codec).listing))
+}
+
+func (c *codec) listing(p *listing) {
+	c.text(&p.node)
+	c.number(&p.next)
+	c.flag(&p.last)
+	c.texts(&p.pending)
+	c.number(&p.until)
+	c.text(&p.member)
 }
 
 func parseListing(cursor string) (*listing, error) {
 	if cursor == "" {
 		return &listing{}, nil
 	}
+	p := new(listing)
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return nil, badCursor(cursor)
-	}
-	u := open(raw)
-	p := &listing{node: u.text(), next: u.number(), last: u.number() == 1}
-	for n := u.number(); n > 0 && !u.bad; n-- {
-		p.pending = append(p.pending, hex.EncodeToString(u.bytes()))
-	}
-	p.until, p.member = int64(u.number()), u.text() // #nosec G115 -- it was packed from an int64
-	if u.bad {
-		return nil, badCursor(cursor)
+	if err != nil || unpack(raw, p, (*codec).listing) != nil {
+		return nil, fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
 	}
 	return p, nil
 }

@@ -53,8 +53,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		}
 		return r, nil
 	}
-	var err error
-	if r.Request, err = unpackCall(id, []byte(f["b"])); err != nil {
+	if err := unpack([]byte(f["b"]), &r.Request, (*codec).request); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", id, err)
 	}
 	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
@@ -76,16 +75,17 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 	}
 	for i := uint64(1); i <= count(f["na"]); i++ {
 		n, q := strconv.FormatUint(i, 10), medium.Question{}
-		if q.Ask, err = unpackAsk([]byte(f["a:"+n]), []byte(f["g:"+n])); err != nil {
+		if err := unpack([]byte(f["a:"+n]), &q.Ask, (*codec).ask); err != nil {
 			return nil, fmt.Errorf("call %.40q: %w", id, err)
 		}
+		if message := f["g:"+n]; message != "" {
+			q.Message = []byte(message)
+		}
 		if answer, ok := f["r:"+n]; ok {
-			a, err := unpackAnswer([]byte(answer))
-			if err != nil {
+			q.Answer = &state.Answer{Token: f["t:"+n]}
+			if err := unpack([]byte(answer), q.Answer, (*codec).answer); err != nil {
 				return nil, fmt.Errorf("call %.40q: %w", id, err)
 			}
-			a.Token = f["t:"+n]
-			q.Answer = &a
 		}
 		r.Asked = append(r.Asked, q)
 	}
@@ -103,7 +103,7 @@ func recordFields(r *medium.Record) []any {
 	if r.Phase == state.PhaseDone {
 		return out
 	}
-	out = append(out, "b", packCall(&r.Request), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Request.Bytes(), "kept", keptBytes(r), "sv", r.State)
+	out = append(out, "b", pack(&r.Request, (*codec).request), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Request.Bytes(), "kept", keptBytes(r), "sv", r.State)
 	if r.HasProgress {
 		out = append(out, "pr", strconv.FormatFloat(r.Progress, 'g', -1, 64))
 	}
@@ -122,9 +122,9 @@ func recordFields(r *medium.Record) []any {
 	out = append(out, "na", len(r.Asked), "miss", r.Missing())
 	for i := range r.Asked {
 		n, q := strconv.Itoa(i+1), &r.Asked[i]
-		out = append(out, "i:"+n, q.ID, "a:"+n, packAsk(&q.Ask), "g:"+n, q.Message)
+		out = append(out, "i:"+n, q.ID, "a:"+n, pack(&q.Ask, (*codec).ask), "g:"+n, q.Message)
 		if q.Answer != nil {
-			out = append(out, "r:"+n, packAnswer(*q.Answer), "t:"+n, q.Answer.Token)
+			out = append(out, "r:"+n, pack(q.Answer, (*codec).answer), "t:"+n, q.Answer.Token)
 		}
 	}
 	return out

@@ -18,10 +18,10 @@ import (
 // sealed for its binding, so it opens at that place only:
 //
 //	binding                              value
-//	session S, field rec                 packSession: principal, claims, client info, capabilities
+//	session S, field rec                 codec.session: principal, claims, client info, capabilities
 //	subscription of session S            a URI, as a member of the sorted set :s (sealName)
 //	entry of stream T of S, and kind     Data of an event of a log: progress, messages, questions, results, errors
-//	call C of S, field b                 packCall: principal, arguments
+//	call C of S, field b                 codec.request: principal, arguments
 //	call C of S, field sv                the backend's state
 //	call C of S, field br                the summary of the log, such as the status of a task
 //	call C of S, field o:KEY             the id of an open URL elicitation

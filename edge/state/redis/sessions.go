@@ -29,7 +29,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	bare := *s
 	bare.Principal.Claims = nil // Most sessions keep their first credentials.
-	args := []any{r.seals.seal(bindRecord(s.ID), packSession(&bare)), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
+	args := []any{r.seals.seal(bindRecord(s.ID), pack(&bare, (*codec).session)), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, r.seals.sealName(bindSubscription(s.ID), uri))
 	}
@@ -98,8 +98,8 @@ func (r *Replica) readSession(id string, list []any) (*state.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := unpackSession(record)
-	if err != nil {
+	s := new(state.Session)
+	if err := unpack(record, s, (*codec).session); err != nil {
 		return nil, err
 	}
 	if s.Serial, err = serial(s.ID, rep.text(1)); err != nil {
@@ -172,7 +172,7 @@ func (r *Replica) updateArgs(old, next *state.Session, p state.Patch) []any {
 		begins = r.seals.sealName(bindSubscription(old.ID), p.Subscribe)
 	}
 	args := []any{
-		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), r.seals.seal(bindRecord(old.ID), packSession(next)), next.Bytes(), begins,
+		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), r.seals.seal(bindRecord(old.ID), pack(next, (*codec).session)), next.Bytes(), begins,
 	}
 	if p.Unsubscribe != "" {
 		args = append(args, r.seals.formsOf(bindSubscription(old.ID), p.Unsubscribe)...)

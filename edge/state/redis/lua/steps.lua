@@ -4,7 +4,7 @@
 --                  r:<request id> -> call    q:<request to the client> -> "place call"
 --                  z:<stream> -> the bytes of its log, once it is finished
 -- The record :c:<call> of a call has
---   v its layout   st its stream   bt how many calls share that, 0: it is alone   b what does not change, as packCall has it
+--   v its layout   st its stream   bt how many calls share that, 0: it is alone   b what does not change, as codec.request has it
 --   dl its deadline in ms, or 0   len the bytes that it counts, and kept those of its state and its answers
 --   ep epoch   n the last step   sp Start   la Last   ph phase   ow owner   hd 1: the lease is in force   cl when it was claimed
 --   rd at lp round, attempt, lapses   pr highest progress   cx 1: cancelled, cb by whom   sv state   o:<key> an open URL elicitation
