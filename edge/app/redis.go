@@ -18,7 +18,7 @@ import (
 // newDurable makes the configured medium. It does not connect.
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (*durable, error) {
 	if cfg.Redis.URL == "" {
-		accounts := memory.WithAccounts(memory.NewAccounts())
+		accounts := memory.WithAccounts(new(memory.Accounts))
 		m := inMemory{
 			memory.New(stateLimits(&cfg), memory.WithBudget(b), accounts), memory.New(taskLimits(&cfg), memory.WithCharges(b), accounts),
 		}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -26,6 +27,31 @@ func (s *Session) Bytes() int {
 		n += subscriptionOverhead + len(id)
 	}
 	return n
+}
+
+// Check returns the size of a new session, or why every medium refuses it: it has no id, or it is larger
+// than most bytes.
+func (s *Session) Check(most int) (size int, err error) {
+	size = s.Bytes()
+	switch {
+	case s.ID == "":
+		return 0, errors.New("a session needs an id")
+	case size > most:
+		return 0, fmt.Errorf("session %.40q: %w", s.ID, &RoomError{More: size, Max: most})
+	}
+	return size, nil
+}
+
+// Caller names whom the session counts for in PrincipalBytes: its principal or, without a subject, the
+// address that it was created from.
+func (s *Session) Caller() string {
+	switch {
+	case !s.Principal.Anonymous():
+		return "p" + s.Principal.Key()
+	case s.Address.IsValid():
+		return "a" + mcp.CountedAddress(s.Address).String()
+	}
+	return "a"
 }
 
 func principalBytes(p *mcp.Principal) int {

@@ -16,6 +16,19 @@ const (
 	EntryResponse
 )
 
+// Droppable reports whether an entry of the kind may be dropped.
+func (k EntryKind) Droppable() bool { return k == EntryProgress || k == EntryLog }
+
+// PinnedBytes returns the bytes of entries that may not be dropped, without questions.
+func PinnedBytes(entries []Entry) (n int) {
+	for i := range entries {
+		if k := entries[i].Kind; k == EntryNotice || k == EntryResponse {
+			n += len(entries[i].Data)
+		}
+	}
+	return n
+}
+
 // Entry is one event of a stream. Data is a whole JSON-RPC message, immutable once appended.
 type Entry struct {
 	Kind EntryKind

@@ -125,6 +125,17 @@ func (r *Record) Missing() (n int) {
 	return n
 }
 
+// KeptBytes returns the size of the call's state and answers for SessionBytes.
+func (r *Record) KeptBytes() int {
+	n := len(r.State)
+	for i := range r.Asked {
+		if a := r.Asked[i].Answer; a != nil {
+			n += a.Bytes()
+		}
+	}
+	return n
+}
+
 // Claim gives the call to a new owner. lapsed means that the last owner was lost without leaving.
 // cancel means that the client has cancelled the call, and by is ClaimTarget.CancelledBy; the first one
 // is kept. A cancelled call does not wait for its client.

@@ -2,23 +2,17 @@ package memory
 
 import (
 	"fmt"
-	"hash/maphash"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // Accounts count the sizes of each caller's sessions, for Limits.PrincipalBytes, over all media
-// that share them (WithAccounts). They are safe for concurrent use. Use NewAccounts to create them.
-type Accounts struct {
-	shards [shardCount]struct {
-		mu sync.Mutex
-		by map[string]*account
-	}
-}
+// that share them (WithAccounts). They are safe for concurrent use. The zero value is empty.
+type Accounts struct{ shards shards[*account] }
 
 // account counts the size of one caller's sessions.
 type account struct {
@@ -31,35 +25,19 @@ type account struct {
 	sessions int
 }
 
-// NewAccounts makes empty Accounts.
-func NewAccounts() *Accounts {
-	a := new(Accounts)
-	for i := range a.shards {
-		a.shards[i].by = make(map[string]*account)
-	}
-	return a
-}
-
 // WithAccounts shares the accounts of callers with other media.
 func WithAccounts(a *Accounts) Option { return func(m *Medium) { m.accounts = a } }
 
-// open adds a session to the account of its owner: of its principal or, without a subject, of the
-// address that it came from.
+// open adds a session to the account of its caller.
 func (a *Accounts) open(s *state.Session) *account {
-	key := "p" + s.Principal.Key()
-	if s.Principal.Anonymous() {
-		key = "a"
-		if s.Address.IsValid() {
-			key += mcp.CountedAddress(s.Address).String()
-		}
-	}
-	sh := &a.shards[maphash.String(seed, key)%shardCount]
+	key := s.Caller()
+	sh := a.shards.of(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	x := sh.by[key]
+	x := sh.m[key]
 	if x == nil {
 		x = &account{key: key}
-		sh.by[key] = x
+		put(&sh.m, key, x)
 	}
 	x.sessions++
 	return x
@@ -67,11 +45,11 @@ func (a *Accounts) open(s *state.Session) *account {
 
 // close removes a session from the account.
 func (a *Accounts) close(x *account) {
-	sh := &a.shards[maphash.String(seed, x.key)%shardCount]
+	sh := a.shards.of(x.key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if x.sessions--; x.sessions == 0 {
-		delete(sh.by, x.key)
+		delete(sh.m, x.key)
 	}
 }
 
@@ -148,31 +126,78 @@ func (m *Medium) sweepAccount(s *session, now time.Time) {
 	}()
 }
 
-// growth returns the number of bytes that a write adds to its owner's account. refused means that
-// the write may be refused for them. A short end of a call always fits.
-func growth(w *pinning, more int) (bytes int, refused bool) {
-	bytes = more + w.pinned
-	return bytes, bytes > 0 && (w.begins || w.asks || bytes > smallEnd)
-}
-
 // smallEnd is the number of bytes that always fit, so that calls can end.
 const smallEnd = 4 << 10
 
-// pinning is the input of growth for a write.
-type pinning struct {
-	// pinned is the bytes of entries that may not be dropped, without questions.
-	pinned       int
-	begins, asks bool
-}
-
-// fitsOwner returns why a write to a locked session exceeds its owner's bound.
-func (m *Medium) fitsOwner(s *session, w *pinning, more int, now time.Time) error {
-	bytes, refused := growth(w, more)
-	if !refused {
+// fitsOwner returns why a write to a locked session exceeds its owner's bound. more is what the write
+// adds besides entries. begins means that it begins calls.
+func (m *Medium) fitsOwner(s *session, w *medium.Write, begins bool, more int, now time.Time) error {
+	bytes := more + state.PinnedBytes(w.Entries)
+	if !begins && w.Next != medium.NextWaiting && bytes <= smallEnd {
 		return nil
 	}
 	if err := m.checkAccount(s, bytes, now); err != nil {
 		return fmt.Errorf("session %.40q: %w", s.id, err)
 	}
 	return nil
+}
+
+const (
+	// sessionBytes is the size of a session in addition to state.Session.Bytes, for the copies that
+	// replicas hold.
+	sessionBytes = 3 << 10
+	// streamBytes is the size of a stream in addition to its entries.
+	streamBytes = 1 << 10
+	// reclaimEvery is the shortest interval between two searches for memory to free.
+	reclaimEvery = 100 * time.Millisecond
+)
+
+// WithBudget charges the memory of sessions to their creators: their principals, or else their
+// addresses. It does not refuse writes, which were admitted before. When the budget refuses a
+// holder, ended streams of its sessions without a reader are dropped early.
+func WithBudget(b *budget.Budget) Option {
+	return func(m *Medium) {
+		m.budget = b
+		b.OnRefusal(m.reclaim)
+	}
+}
+
+// WithCharges is WithBudget, but nothing is dropped early: ended streams are still needed.
+func WithCharges(b *budget.Budget) Option { return func(m *Medium) { m.budget = b } }
+
+// account charges the holder of a locked session for its current size. charge calls it, and so does
+// code that changes the record or the number of streams.
+func (m *Medium) account(s *session) {
+	if m.budget == nil || s.gone {
+		return
+	}
+	record := int64(s.record.Bytes())
+	s.memory.Settle(budget.Sessions, sessionBytes+record)
+	s.memory.Settle(budget.Logs, int64(s.bytes)-record+streamBytes*int64(len(s.streams)))
+}
+
+// reclaim drops the ended streams of a holder's sessions. It returns false if there are none, or if
+// the last call was too recent.
+func (m *Medium) reclaim(h *budget.Holder) (freed bool) {
+	now := m.clock().Sub(m.start)
+	last := m.reclaimed.Load()
+	if last != 0 && now-time.Duration(last) < reclaimEvery || !m.reclaimed.CompareAndSwap(last, int64(max(now, 1))) {
+		return false
+	}
+	m.sessions.Range(func(_, v any) bool {
+		s := v.(*session)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.memory.Holder() != h {
+			return true
+		}
+		for i := len(s.finished) - 1; i >= 0; i-- {
+			if l := s.finished[i]; len(s.followers[l.name]) == 0 {
+				m.dropStream(s, l)
+				freed = true
+			}
+		}
+		return true
+	})
+	return freed
 }

@@ -49,7 +49,7 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	if err := r.m.fits(s, log, more); err != nil {
 		return fmt.Errorf("session %.40q: %w", w.Session, err)
 	}
-	if err := r.m.fitsOwner(s, &pinning{pinnedOf(w.Entries), len(begun) > 0, w.Next == medium.NextWaiting}, more, now); err != nil {
+	if err := r.m.fitsOwner(s, w, len(begun) > 0, more, now); err != nil {
 		return err
 	}
 	r.m.begin(s, begun)
@@ -60,28 +60,12 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	return nil
 }
 
-// pinnedOf returns the bytes of entries that may not be dropped, without questions.
-func pinnedOf(entries []state.Entry) (n int) {
-	for i := range entries {
-		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
-			n += len(entries[i].Data)
-		}
-	}
-	return n
-}
-
 // weight returns the size of a record for SessionBytes.
 func weight(r *medium.Record) int {
 	if r.Phase == state.PhaseDone {
 		return 0
 	}
-	n := r.Request.Bytes() + len(r.State)
-	for i := range r.Asked {
-		if a := r.Asked[i].Answer; a != nil {
-			n += a.Bytes()
-		}
-	}
-	return n
+	return r.Request.Bytes() + r.KeptBytes()
 }
 
 // begins creates the calls that a write begins, and their stream, in a locked session. It returns
@@ -141,7 +125,7 @@ func (m *Medium) open(s *session, l *stream) {
 func (m *Medium) addCall(s *session, c *storedCall) {
 	put(&s.calls, c.ID, c)
 	if len(s.running) == 0 {
-		m.running.add(s)
+		m.running.Store(s, nil)
 	}
 	put(&s.running, c, struct{}{})
 	m.charge(s, weight(&c.Record))
@@ -238,7 +222,7 @@ func bytesOf(asks []state.Ask) (n int) {
 func (m *Medium) endStream(s *session, c *storedCall) {
 	delete(s.running, c)
 	if len(s.running) == 0 {
-		m.running.remove(s)
+		m.running.Delete(s)
 	}
 	if c.stream.unfinished--; c.stream.unfinished == 0 {
 		s.open--

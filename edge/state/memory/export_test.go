@@ -3,7 +3,14 @@ package memory
 import (
 	"maps"
 	"slices"
+	"time"
 )
+
+// WithClock sets the medium's clock. The default is time.Now. It must not run backwards and must be
+// safe for concurrent use. The sweep that frees memory uses real time.
+func WithClock(now func() time.Time) Option {
+	return func(m *Medium) { m.clock = now }
+}
 
 // Snapshot copies what there is of the calls of a session; back puts the copy in the place of what
 // there is then.
@@ -20,9 +27,9 @@ func (m *Medium) Snapshot(id string) (back func()) {
 		s.streams, s.calls, s.requests, s.asks, s.running, s.open, s.finished = c.streams, c.calls, c.requests, c.asks, c.running, c.open, c.finished
 		m.charge(s, c.bytes-s.bytes)
 		if len(s.running) > 0 {
-			m.running.add(s)
+			m.running.Store(s, nil)
 		} else {
-			m.running.remove(s)
+			m.running.Delete(s)
 		}
 	}
 }

@@ -20,11 +20,9 @@ func (m *Medium) entries() int {
 	count := func(_, _ any) bool { n++; return true }
 	m.sessions.Range(count)
 	m.erased.Range(count)
-	for i := range m.running {
-		n += len(m.running[i].set)
-	}
-	for i := range m.principals {
-		n += len(m.principals[i].owners)
+	m.running.Range(count)
+	for i := range m.principals.owners {
+		n += len(m.principals.owners[i].m)
 	}
 	return n
 }

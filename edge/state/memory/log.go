@@ -12,13 +12,31 @@ import (
 // pageSize is the page size that the medium chooses.
 const pageSize = 256
 
-// add appends to a log of a locked session and counts the entries that were dropped.
+// add appends an entry to a log of a locked session. It assigns a place to an entry without one.
 func (m *Medium) add(s *session, l *stream, e medium.Entry) {
-	before := l.bytes
-	dropped := l.add(e, &m.limits)
-	m.charge(s, l.bytes-before)
-	if dropped > 0 {
-		m.dropped.Add(uint64(dropped))
+	soft := e.Kind.Droppable()
+	if soft && len(e.Data) > m.limits.LogBytes {
+		m.dropped.Add(1)
+		return
+	}
+	if e.Seq == 0 {
+		l.seq++
+		e.Epoch, e.Seq = l.epoch, l.seq
+	}
+	l.entries = append(l.entries, e)
+	l.bytes += len(e.Data)
+	if soft {
+		l.droppable++
+	}
+	m.charge(s, len(e.Data))
+	m.bound(s, l)
+}
+
+// bound drops the oldest droppable entries of a log of a locked session until the bounds of the log, of
+// the session and of its owner hold.
+func (m *Medium) bound(s *session, l *stream) {
+	for l.droppable > 0 && (len(l.entries) > m.limits.LogEvents || l.bytes > m.limits.LogBytes) {
+		m.dropOldest(s, l)
 	}
 	m.makeRoom(s, l, 0)
 	m.trimAccount(s, l)
@@ -32,23 +50,33 @@ func (m *Medium) charge(s *session, n int) {
 	m.account(s)
 }
 
-// makeRoom drops finished streams of a locked session, and then droppable entries of a log, which
-// may be nil, until more bytes fit. It returns false if they still do not fit.
+// makeRoom drops finished streams of a locked session, the oldest first, and then droppable entries of a
+// log, which may be nil, until more bytes fit. It returns false if they still do not fit.
 func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
-	for !m.room(s, more) {
-		if l == nil || l.droppable == 0 {
+	for s.bytes+more > m.limits.SessionBytes {
+		switch {
+		case len(s.finished) > 0:
+			m.dropStream(s, s.finished[0])
+		case l != nil && l.droppable > 0:
+			m.dropOldest(s, l)
+		default:
 			return false
 		}
-		m.dropOldest(s, l)
 	}
 	return true
 }
 
-// dropOldest drops the oldest droppable entry of a log of a locked session; there must be one.
+// dropOldest drops the oldest droppable entry of a log of a locked session; there must be one. The few
+// pinned entries before it move up by one.
 func (m *Medium) dropOldest(s *session, l *stream) {
-	before := l.bytes
-	l.dropOldest()
-	m.charge(s, l.bytes-before)
+	i := slices.IndexFunc(l.entries, func(e medium.Entry) bool { return e.Kind.Droppable() })
+	n := len(l.entries[i].Data)
+	copy(l.entries[1:i+1], l.entries[:i])
+	l.entries[0] = medium.Entry{}
+	l.entries = l.entries[1:]
+	l.bytes -= n
+	l.droppable--
+	m.charge(s, -n)
 	m.dropped.Add(1)
 }
 
@@ -58,18 +86,6 @@ func (m *Medium) fits(s *session, l *stream, more int) error {
 		return nil
 	}
 	return &state.RoomError{Used: s.bytes, More: more, Max: m.limits.SessionBytes}
-}
-
-// room drops finished streams of a locked session, the oldest first, until more bytes fit. It
-// returns false if they still do not fit.
-func (m *Medium) room(s *session, more int) bool {
-	for s.bytes+more > m.limits.SessionBytes {
-		if len(s.finished) == 0 {
-			return false
-		}
-		m.dropStream(s, s.finished[0])
-	}
-	return true
 }
 
 // trim drops the oldest finished streams of a locked session beyond StreamsPerSession.
@@ -114,11 +130,7 @@ func (s *session) summary(c *storedCall) *medium.Summary {
 
 // Read implements medium.Logs.
 func (r *Store) Read(ctx context.Context, id, stream string, after medium.Position, most int) (medium.Page, error) {
-	now, err := r.ready(ctx)
-	if err != nil {
-		return medium.Page{}, err
-	}
-	s, err := r.m.lock(id, now)
+	s, now, err := r.find(ctx, id, false)
 	if err != nil {
 		return medium.Page{}, err
 	}

@@ -19,7 +19,7 @@ type Medium struct {
 	sessions   sync.Map // id → *session
 	erased     sync.Map // id → *tombstone
 	principals principals
-	running    running
+	running    sync.Map // *session, those with calls that are not done, for Beat
 
 	closed atomic.Bool
 	armed  atomic.Bool
@@ -40,12 +40,6 @@ type Medium struct {
 // Option configures a Medium.
 type Option func(*Medium)
 
-// WithClock sets the medium's clock. The default is time.Now. It must not run backwards and must be
-// safe for concurrent use. The sweep that frees memory uses real time.
-func WithClock(now func() time.Time) Option {
-	return func(m *Medium) { m.clock = now }
-}
-
 // New makes an empty medium. Zero fields of l mean the defaults.
 func New(l state.Limits, opts ...Option) *Medium {
 	m := &Medium{limits: l.OrDefaults(), clock: time.Now}
@@ -54,17 +48,16 @@ func New(l state.Limits, opts ...Option) *Medium {
 	}
 	m.start = m.clock()
 	if m.accounts == nil {
-		m.accounts = NewAccounts()
+		m.accounts = new(Accounts)
 	}
-	m.principals.init()
-	m.running.init()
 	return m
 }
 
 // Store returns a new incarnation of a replica; its id is only used in messages. An earlier one
 // with the same id is another replica. The medium is never away, so it does not call h.Returning.
 func (m *Medium) Store(id string, h medium.Hooks) *Store {
-	r := &Store{m: m, id: id, onEvent: h.Event, handlers: make(chan struct{}, maxHandlers)}
+	r := &Store{m: m, id: id, onEvent: h.Event}
+	r.handlers.SetLimit(maxHandlers)
 	r.beat.Store(int64(m.clock().Sub(m.start)))
 	return r
 }
@@ -143,9 +136,7 @@ func (m *Medium) erase(s *session) {
 	m.streamCount.Add(-int64(len(s.streams)))
 	m.charge(s, -s.bytes)
 	m.accounts.close(s.account)
-	if len(s.running) > 0 {
-		m.running.remove(s)
-	}
+	m.running.Delete(s)
 	for stream := range s.followers {
 		s.wake(stream)
 	}

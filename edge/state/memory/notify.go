@@ -37,15 +37,11 @@ func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
 			waiting++
 		}
 	}
-	if waiting == 0 {
-		return nil
-	}
-	late := time.NewTimer(notifyWait)
-	defer late.Stop()
+	late := time.After(notifyWait)
 	for range waiting {
 		select {
 		case <-handled:
-		case <-late.C:
+		case <-late:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -60,7 +56,7 @@ func (r *Store) notifyBegun(s *session, begun []*storedCall) {
 	if len(begun) == 0 {
 		return
 	}
-	for _, o := range s.others(r) {
+	for _, o := range othersOf(s.holders, r) {
 		for _, c := range begun {
 			if c.Phase != state.PhaseDone {
 				o.handle(state.SessionEvent{Kind: state.RequestBegan, Session: s.id, RequestID: c.RequestID}, make(chan struct{}, 1))
@@ -75,30 +71,21 @@ func (r *Store) holders(id string, now time.Time) []*Store {
 		s := v.(*session)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.others(r)
+		return othersOf(s.holders, r)
 	}
 	if e := r.m.notifiable(id, now); e != nil {
-		s := session{holders: e.holders}
-		return s.others(r)
+		return othersOf(e.holders, r)
 	}
 	return nil
 }
 
 // handle runs the replica's handler. It returns false if there is none, or if too many run.
 func (r *Store) handle(b state.SessionEvent, handled chan<- struct{}) bool {
-	if r.onEvent == nil {
-		return false
-	}
-	select {
-	case r.handlers <- struct{}{}:
-	default:
-		return false
-	}
-	go func() {
-		defer func() { <-r.handlers; handled <- struct{}{} }()
+	return r.onEvent != nil && r.handlers.TryGo(func() error {
 		r.onEvent(b)
-	}()
-	return true
+		handled <- struct{}{}
+		return nil
+	})
 }
 
 // Follow implements medium.Logs.

@@ -78,8 +78,6 @@ func (m *Medium) restoreEntries(s *session, l *stream, entries []medium.Entry) {
 	}
 	before := l.bytes
 	l.set(entries)
-	m.dropped.Add(uint64(l.bound(&m.limits))) // #nosec G115 -- a count
 	m.charge(s, l.bytes-before)
-	m.makeRoom(s, l, 0)
-	m.trimAccount(s, l)
+	m.bound(s, l)
 }

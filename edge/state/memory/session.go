@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -41,27 +42,19 @@ type session struct {
 
 // hold registers a holder.
 func (s *session) hold(r *Store) {
-	for i, h := range s.holders {
-		if h == r {
-			return
-		}
-		if h.left.Load() {
-			s.holders[i] = r
-			return
-		}
+	if slices.Contains(s.holders, r) {
+		return
+	}
+	if i := slices.IndexFunc(s.holders, func(h *Store) bool { return h.left.Load() }); i >= 0 {
+		s.holders[i] = r
+		return
 	}
 	s.holders = append(s.holders, r)
 }
 
-// others returns the holders other than r that have not left.
-func (s *session) others(r *Store) []*Store {
-	var out []*Store
-	for _, h := range s.holders {
-		if h != r && !h.left.Load() {
-			out = append(out, h)
-		}
-	}
-	return out
+// othersOf returns the holders other than r that have not left.
+func othersOf(holders []*Store, r *Store) []*Store {
+	return slices.DeleteFunc(slices.Clone(holders), func(h *Store) bool { return h == r || h.left.Load() })
 }
 
 // requested returns the request ids of the calls that are not done.

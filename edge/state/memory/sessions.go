@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -17,49 +18,48 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 	if err != nil {
 		return err
 	}
-	if rec.ID == "" {
-		return errors.New("a session needs an id")
+	size, err := rec.Check(r.m.limits.SessionBytes)
+	if err != nil {
+		return err
 	}
 	own := *rec
 	own.Subscriptions = slices.Clone(rec.Subscriptions)
-	size := own.Bytes()
-	if size > r.m.limits.SessionBytes {
-		return fmt.Errorf("session %.40q: %w", rec.ID, &state.RoomError{More: size, Max: r.m.limits.SessionBytes})
-	}
 	s := &session{
 		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Store{r},
 		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(), account: r.m.accounts.open(rec),
 	}
-	if err := r.m.checkAccount(s, size, now); err != nil {
+	if err := r.m.admit(s, size, now); err != nil {
+		r.m.charge(s, -s.bytes)
 		r.m.accounts.close(s.account)
 		s.memory.Release()
-		return fmt.Errorf("session %.40q: %w", rec.ID, err)
-	}
-	r.m.charge(s, size)
-	if !r.m.principals.acquire(r.m, s, now) {
-		r.m.charge(s, -size)
-		r.m.accounts.close(s.account)
-		s.memory.Release()
-		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
-			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
-	}
-	// Count first: an erasure must never make the count negative.
-	r.m.sessionCount.Add(1)
-	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
-		r.m.sessionCount.Add(-1)
-		r.m.charge(s, -size)
-		r.m.accounts.close(s.account)
-		s.memory.Release()
-		r.m.principals.release(s)
-		return fmt.Errorf("session %.40q: %w", rec.ID, state.ErrExists)
+		return err
 	}
 	r.m.arm()
 	return nil
 }
 
+// admit adds a new session of a size to the medium.
+func (m *Medium) admit(s *session, size int, now time.Time) error {
+	if err := m.checkAccount(s, size, now); err != nil {
+		return fmt.Errorf("session %.40q: %w", s.id, err)
+	}
+	m.charge(s, size)
+	if !m.principals.acquire(m, s, now) {
+		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w", s.record.Principal.Subject, m.limits.SessionsPerPrincipal, state.ErrLimit)
+	}
+	// Count first: an erasure must never make the count negative.
+	m.sessionCount.Add(1)
+	if _, taken := m.sessions.LoadOrStore(s.id, s); taken {
+		m.sessionCount.Add(-1)
+		m.principals.release(s)
+		return fmt.Errorf("session %.40q: %w", s.id, state.ErrExists)
+	}
+	return nil
+}
+
 // Load implements medium.Sessions.
 func (r *Store) Load(ctx context.Context, id string, use bool) (*state.SessionInfo, error) {
-	s, err := r.find(ctx, id, use)
+	s, _, err := r.find(ctx, id, use)
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +72,6 @@ func (r *Store) Load(ctx context.Context, id string, use bool) (*state.SessionIn
 		expires = s.record.Keep
 	}
 	return &state.SessionInfo{Session: s.record, OpenCalls: len(s.running), Expires: expires}, nil
-}
-
-// find finds and locks a session, with or without using it. The caller unlocks it.
-func (r *Store) find(ctx context.Context, id string, use bool) (*session, error) {
-	if use {
-		s, _, err := r.enter(ctx, id)
-		return s, err
-	}
-	now, err := r.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.m.lock(id, now)
 }
 
 // Update implements medium.Sessions.
@@ -115,7 +102,7 @@ func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Se
 func (r *Store) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
 	out := make(map[string]uint64, len(ids))
 	for _, id := range ids {
-		s, err := r.find(ctx, id, use)
+		s, _, err := r.find(ctx, id, use)
 		switch {
 		case err == nil:
 			out[id] = s.record.Serial

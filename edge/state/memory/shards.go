@@ -2,7 +2,6 @@ package memory
 
 import (
 	"hash/maphash"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -11,87 +10,36 @@ const shardCount = 64
 
 var seed = maphash.MakeSeed()
 
-// sessionSet is a set of sessions with its lock.
-type sessionSet struct {
-	mu  sync.Mutex
-	set map[*session]struct{}
+// shard is one part of a map, with its lock.
+type shard[V any] struct {
+	mu sync.Mutex
+	m  map[string]V
 }
 
-// running holds the sessions with calls that are not done, for Beat. Its locks are taken inside a
-// session's.
-type running [shardCount]sessionSet
+// shards is a map whose keys are spread over locks. Its zero value is empty.
+type shards[V any] [shardCount]shard[V]
 
-func (x *running) init() {
-	for i := range x {
-		x[i].set = make(map[*session]struct{})
-	}
-}
-
-func (x *running) shard(s *session) *sessionSet {
-	return &x[maphash.String(seed, s.id)%shardCount]
-}
-
-func (x *running) add(s *session) {
-	sh := x.shard(s)
-	sh.mu.Lock()
-	sh.set[s] = struct{}{}
-	sh.mu.Unlock()
-}
-
-func (x *running) remove(s *session) {
-	sh := x.shard(s)
-	sh.mu.Lock()
-	delete(sh.set, s)
-	sh.mu.Unlock()
-}
-
-// each visits the sessions until visit returns false, without a lock and in a random order.
-func (x *running) each(visit func(*session) bool) {
-	first := rand.IntN(shardCount) // #nosec G404 -- an order is no secret
-	var some []*session
-	for i := range x {
-		sh := &x[(first+i)%shardCount]
-		some = some[:0]
-		sh.mu.Lock()
-		for s := range sh.set {
-			some = append(some, s)
-		}
-		sh.mu.Unlock()
-		for _, s := range some {
-			if !visit(s) {
-				return
-			}
-		}
-	}
-}
+// of returns the shard of a key.
+func (x *shards[V]) of(key string) *shard[V] { return &x[maphash.String(seed, key)%shardCount] }
 
 // principals counts the sessions of each principal. Its locks are taken before a session's.
-type principals [shardCount]struct {
-	mu     sync.Mutex
-	owners map[string]*owner
-}
+type principals struct{ owners shards[*owner] }
 
 type owner struct {
 	sessions map[*session]struct{}
 	scanned  time.Time
 }
 
-func (p *principals) init() {
-	for i := range p {
-		p[i].owners = make(map[string]*owner)
-	}
-}
-
 // acquire counts a session if the bound allows it. At the bound it frees expired sessions that are
 // not swept yet, at most once a second.
 func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
-	sh := &p[maphash.String(seed, s.principal)%shardCount]
+	sh := p.owners.of(s.principal)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	o := sh.owners[s.principal]
+	o := sh.m[s.principal]
 	if o == nil {
 		o = &owner{sessions: make(map[*session]struct{})}
-		sh.owners[s.principal] = o
+		put(&sh.m, s.principal, o)
 	}
 	if len(o.sessions) >= m.limits.SessionsPerPrincipal && now.Sub(o.scanned) >= min(time.Second, m.limits.SessionTTL) {
 		o.scanned = now
@@ -115,10 +63,10 @@ func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
 
 // sessionsOf returns the ids of the sessions counted for a principal.
 func (p *principals) sessionsOf(principal string) []string {
-	sh := &p[maphash.String(seed, principal)%shardCount]
+	sh := p.owners.of(principal)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	o := sh.owners[principal]
+	o := sh.m[principal]
 	if o == nil {
 		return nil
 	}
@@ -131,15 +79,15 @@ func (p *principals) sessionsOf(principal string) []string {
 
 // release uncounts a session. Call it without the session's lock; a repeated call does nothing.
 func (p *principals) release(s *session) {
-	sh := &p[maphash.String(seed, s.principal)%shardCount]
+	sh := p.owners.of(s.principal)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	o := sh.owners[s.principal]
+	o := sh.m[s.principal]
 	if o == nil {
 		return
 	}
 	delete(o.sessions, s)
 	if len(o.sessions) == 0 {
-		delete(sh.owners, s.principal)
+		delete(sh.m, s.principal)
 	}
 }

@@ -3,9 +3,12 @@ package memory
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -22,7 +25,7 @@ type Store struct {
 	// onEvent handles session events; nil ignores them. handlers bounds the handlers that run at
 	// once.
 	onEvent  func(state.SessionEvent)
-	handlers chan struct{}
+	handlers errgroup.Group
 }
 
 var _ medium.Store = (*Store)(nil)
@@ -40,17 +43,21 @@ func (r *Store) ready(ctx context.Context) (time.Time, error) {
 
 // enter finds and locks a session, and counts a use by this replica. The caller unlocks it.
 func (r *Store) enter(ctx context.Context, id string) (*session, time.Time, error) {
+	return r.find(ctx, id, true)
+}
+
+// find is enter, but counts a use only with use.
+func (r *Store) find(ctx context.Context, id string, use bool) (*session, time.Time, error) {
 	now, err := r.ready(ctx)
 	if err != nil {
 		return nil, now, err
 	}
 	s, err := r.m.lock(id, now)
-	if err != nil {
-		return nil, now, err
+	if err == nil && use {
+		s.used = now
+		s.hold(r)
 	}
-	s.used = now
-	s.hold(r)
-	return s, now, nil
+	return s, now, err
 }
 
 // lost reports whether the replica has left or was silent for longer than the lease.
@@ -75,9 +82,11 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Clai
 		return nil, nil
 	}
 	var out []medium.ClaimTarget
-	r.m.running.each(func(s *session) bool {
+	for _, s := range r.m.runningSessions() {
+		if len(out) >= most {
+			break
+		}
 		s.mu.Lock()
-		defer s.mu.Unlock()
 		for c := range s.running {
 			if c.orphaned(now) {
 				out = append(out, medium.ClaimTarget{
@@ -85,9 +94,19 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Clai
 				})
 			}
 		}
-		return len(out) < most
-	})
+		s.mu.Unlock()
+	}
 	return out[:min(len(out), most)], nil
+}
+
+// runningSessions returns the sessions with calls that are not done, in a random order.
+func (m *Medium) runningSessions() (out []*session) {
+	m.running.Range(func(s, _ any) bool {
+		out = append(out, s.(*session))
+		return true
+	})
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] }) // #nosec G404 -- an order is no secret
+	return out
 }
 
 // List implements medium.Replicas. The cursor is the last id; any text is valid, because the ids

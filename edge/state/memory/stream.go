@@ -3,7 +3,6 @@ package memory
 import (
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
@@ -25,60 +24,14 @@ type stream struct {
 	keep time.Time
 }
 
-func droppable(e *state.Entry) bool {
-	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
-}
-
-// add appends an entry within the bounds. It assigns a place to an entry without one. dropped is
-// the number of entries that were dropped for it.
-func (l *stream) add(e medium.Entry, lim *state.Limits) (dropped int) {
-	soft := droppable(&e.Entry)
-	if soft && len(e.Data) > lim.LogBytes {
-		return 1
-	}
-	if e.Seq == 0 {
-		l.seq++
-		e.Epoch, e.Seq = l.epoch, l.seq
-	}
-	l.entries = append(l.entries, e)
-	l.bytes += len(e.Data)
-	if soft {
-		l.droppable++
-	}
-	return l.bound(lim)
-}
-
-// bound drops the oldest droppable entries until the bounds hold, and returns their number.
-func (l *stream) bound(lim *state.Limits) (dropped int) {
-	for (len(l.entries) > lim.LogEvents || l.bytes > lim.LogBytes) && l.droppable > 0 {
-		l.dropOldest()
-		dropped++
-	}
-	return dropped
-}
-
 // set replaces all entries.
 func (l *stream) set(entries []medium.Entry) {
 	l.entries, l.bytes, l.droppable = entries, 0, 0
 	for i := range entries {
-		if l.bytes += len(entries[i].Data); droppable(&entries[i].Entry) {
+		if l.bytes += len(entries[i].Data); entries[i].Kind.Droppable() {
 			l.droppable++
 		}
 	}
-}
-
-// dropOldest drops the oldest droppable entry; there must be one. The few pinned entries before it
-// move up by one.
-func (l *stream) dropOldest() {
-	i := 0
-	for !droppable(&l.entries[i].Entry) {
-		i++
-	}
-	l.bytes -= len(l.entries[i].Data)
-	l.droppable--
-	copy(l.entries[1:i+1], l.entries[:i])
-	l.entries[0] = medium.Entry{}
-	l.entries = l.entries[1:]
 }
 
 // last returns the place of the log's last entry.
