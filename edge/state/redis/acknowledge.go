@@ -39,54 +39,52 @@ type ackShare struct {
 	users int
 }
 
-func (a *acknowledgements) init(needed int) {
-	a.needed, a.turns, a.shares = needed, make(chan struct{}, maxAcks), map[string]*ackShare{}
-}
-
-// tooFewError returns the error for a write that too few replicas acknowledged.
-func (a *acknowledgements) tooFewError(got int64, took time.Duration) error {
-	return fmt.Errorf("%w: %d of the %d replicas of Redis that redis.acknowledge demands, within %s", state.ErrUnacknowledged, got, a.needed, took)
+// newAcknowledgements returns nil if no Redis replica is needed.
+func newAcknowledgements(needed int) *acknowledgements {
+	if needed == 0 {
+		return nil
+	}
+	return &acknowledgements{needed: needed, turns: make(chan struct{}, maxAcks), shares: map[string]*ackShare{}}
 }
 
 // enter waits for a turn, at most ackTime. leave ends the turn.
 func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) {
-	t := time.NewTimer(ackTime)
-	defer t.Stop()
-	return a.await(ctx, a.turns, t.C, "others have")
+	if err := a.take(ctx, a.turns, time.After(ackTime), "others have"); err != nil {
+		return nil, err
+	}
+	return func() { <-a.turns }, nil
 }
 
 // enterFor is enter for a caller. It waits while the caller has maxAcksOfOne turns.
 func (a *acknowledgements) enterFor(ctx context.Context, caller string) (leave func(), err error) {
-	t := time.NewTimer(ackTime)
-	defer t.Stop()
-	own := a.shareOf(caller)
-	leaveOwn, err := a.await(ctx, own.turns, t.C, "other requests of the caller have")
-	if err != nil {
+	own, late := a.shareOf(caller), time.After(ackTime)
+	if err := a.take(ctx, own.turns, late, "other requests of the caller have"); err != nil {
 		a.drop(caller)
 		return nil, err
 	}
-	leaveAll, err := a.await(ctx, a.turns, t.C, "others have")
-	if err != nil {
-		leaveOwn()
+	leaveOwn := func() {
+		<-own.turns
 		a.drop(caller)
+	}
+	if err := a.take(ctx, a.turns, late, "others have"); err != nil {
+		leaveOwn()
 		return nil, err
 	}
 	return func() {
-		leaveAll()
+		<-a.turns
 		leaveOwn()
-		a.drop(caller)
 	}, nil
 }
 
-// await waits for one of turns until late. who names their holders in the error.
-func (a *acknowledgements) await(ctx context.Context, turns chan struct{}, late <-chan time.Time, who string) (leave func(), err error) {
+// take waits for one of turns until late. who names their holders in the error.
+func (a *acknowledgements) take(ctx context.Context, turns chan struct{}, late <-chan time.Time, who string) error {
 	select {
 	case turns <- struct{}{}:
-		return func() { <-turns }, nil
+		return nil
 	case <-late:
-		return nil, fmt.Errorf("%w: %s waited for the replicas of Redis for %s", state.ErrUnacknowledged, who, ackTime)
+		return fmt.Errorf("%w: %s waited for the replicas of Redis for %s", state.ErrUnacknowledged, who, ackTime)
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -112,48 +110,29 @@ func (a *acknowledgements) drop(caller string) {
 	}
 }
 
-// runAcknowledged runs a script on the calls of a session, like runIndexed. It then waits until the
-// Redis replicas have the script's writes, and this replica's earlier writes to the session.
-// Otherwise the error is state.ErrUnacknowledged. It does not wait if the script refuses.
-func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	leave, err := r.acks.enter(ctx)
-	if err != nil {
-		return reply{}, err
+// evalAcknowledged runs a script on the server that has the keys and, unless a is nil, waits until the
+// Redis replicas have its writes. few is the error if too few of them have these in time; v is then
+// valid. The caller must have entered.
+func (r *Replica) evalAcknowledged(ctx context.Context, a *acknowledgements, s *script, keys []string, args ...any) (v any, few, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
-	defer leave()
-	// Count a use: the script then always writes, at least the expiry, so that WAIT covers a
-	// repetition too.
-	keys, args := r.indexedKeys(session), r.args("0", own...)
-	return r.runLending(ctx, session, args, func(args []any) (reply, error) { return r.runWaiting(ctx, s, session, keys, args) })
-}
-
-// runWaiting is runAcknowledged within its turn.
-func (r *Replica) runWaiting(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
-	v, few, err := r.evalWaiting(ctx, &r.acks, s, keys, args...)
-	if err != nil {
-		return reply{}, err
-	}
-	p, err := r.read(ctx, session, v)
-	if err == nil && p.code == "ok" && few != nil {
-		return reply{}, few
-	}
-	return p, err
-}
-
-// evalWaiting runs a script, and waits until the Redis replicas have its writes. few is the error
-// if too few of them have these in time; v is then valid. The caller must have entered.
-func (r *Replica) evalWaiting(ctx context.Context, a *acknowledgements, s *script, keys []string, args ...any) (v any, few, err error) {
 	var got int64
 	began := time.Now()
 	err = r.send(ctx, keys[0], func() (err error) {
-		v, got, err = r.acknowledged(ctx, a, s, keys, args)
+		if a == nil {
+			v, err = s.Run(ctx, r.client, keys, args...).Result()
+		} else {
+			v, got, err = r.acknowledged(ctx, a, s, keys, args)
+		}
 		return err
 	})
 	if err != nil {
-		return nil, nil, unavailable(ctx, err)
+		return nil, nil, err
 	}
-	if got < int64(a.needed) {
-		few = a.tooFewError(got, time.Since(began).Round(time.Millisecond))
+	if a != nil && got < int64(a.needed) {
+		few = fmt.Errorf("%w: %d of the %d replicas of Redis that redis.acknowledge demands, within %s",
+			state.ErrUnacknowledged, got, a.needed, time.Since(began).Round(time.Millisecond))
 	}
 	return v, few, nil
 }
@@ -173,12 +152,11 @@ func (r *Replica) acknowledged(ctx context.Context, a *acknowledgements, s *scri
 				v, got, err = a.exchange(ctx, node, s, keys, args)
 			}
 		}
-		cluster := r.breakers.cluster
-		if err != nil && cluster != nil {
-			cluster.ReloadState(ctx)
+		if err != nil && r.cluster != nil {
+			r.cluster.ReloadState(ctx)
 		}
 		moved := redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "TRYAGAIN")
-		if cluster == nil || !moved || try == movedTries || !pause(ctx, movedPause) {
+		if r.cluster == nil || !moved || try == movedTries || !pause(ctx, movedPause) {
 			return v, got, err
 		}
 	}
@@ -186,13 +164,10 @@ func (r *Replica) acknowledged(ctx context.Context, a *acknowledgements, s *scri
 
 // node returns the client of the server that has a key.
 func (r *Replica) node(ctx context.Context, key string) (*redis.Client, error) {
-	switch c := r.client.(type) {
-	case *redis.Client:
-		return c, nil
-	case *redis.ClusterClient:
-		return c.MasterForKey(ctx, key)
+	if r.cluster != nil {
+		return r.cluster.MasterForKey(ctx, key)
 	}
-	return nil, fmt.Errorf("a client of type %T does not say which server has a key", r.client)
+	return r.single, nil
 }
 
 // exchange sends a script and WAIT over one connection, because WAIT covers the writes of its own
@@ -217,10 +192,8 @@ func (a *acknowledgements) exchange(ctx context.Context, node *redis.Client, s *
 
 // pause waits for d. It returns false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

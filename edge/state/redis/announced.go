@@ -2,12 +2,9 @@ package redis
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/catalog/disabled"
 	"github.com/mcpedge/mcpedge/edge/ownership"
-	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // Disabled returns the table of disabled objects for all replicas. It announces its changes.
@@ -20,21 +17,16 @@ type AnnouncedTable struct{ Table }
 
 var _ disabled.Store = (*AnnouncedTable)(nil)
 
-var stampScript, supersedeScript = own("stamp"), own("supersede")
+var stampScript, supersedeScript = own("stamp"), compile("supersede")
 
 // Stamp implements disabled.Store.
 func (t *AnnouncedTable) Stamp(ctx context.Context, key string, u disabled.Unstamped) (int64, error) {
 	v, err := t.r.eval(ctx, stampScript, []string{t.key, t.digests()}, key, u.After, u.Head, u.Tail, u.Sum)
 	if err != nil {
-		return 0, unavailable(ctx, err)
-	}
-	text, _ := v.(string)
-	at, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+		return 0, err
 	}
 	t.announce(ctx)
-	return at, nil
+	return reply{rest: []any{v}}.number(0), nil
 }
 
 // Supersede implements disabled.Store.
@@ -46,10 +38,8 @@ func (t *AnnouncedTable) Supersede(ctx context.Context, set map[string]ownership
 	for name, digest := range drop {
 		args = append(args, name, digest)
 	}
-	if _, err := t.r.eval(ctx, supersedeScript, []string{t.key, t.digests()}, args...); err != nil {
-		return unavailable(ctx, err)
-	}
-	return nil
+	_, err := t.r.eval(ctx, supersedeScript, []string{t.key, t.digests()}, args...)
+	return err
 }
 
 // announcements is the channel of the announcements, which all replicas receive.

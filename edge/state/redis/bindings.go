@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,13 +100,9 @@ func (s *sealer) sealEntries(session, stream string, entries []state.Entry) []st
 
 // sealLog is sealEntries for a whole log.
 func (s *sealer) sealLog(session, stream string, log []medium.Entry) []medium.Entry {
-	if len(s.keys) == 0 {
-		return log
-	}
-	out := make([]medium.Entry, len(log))
-	for i, e := range log {
-		e.Data = s.seal(bindEntry(session, stream, e.Kind), e.Data)
-		out[i] = e
+	out := slices.Clone(log)
+	for i, e := range s.sealEntries(session, stream, withoutEpochs(log)) {
+		out[i].Entry = e
 	}
 	return out
 }

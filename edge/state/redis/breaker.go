@@ -34,8 +34,7 @@ type breaker struct {
 // breakers are the breakers of all servers: one, or in a Cluster one for each master. stop ends
 // probes.
 type breakers struct {
-	one     breaker
-	cluster *redis.ClusterClient // nil: there is one server
+	one breaker // of the one server
 
 	mu      sync.Mutex
 	nodes   map[string]*breaker // by address, those that ever failed
@@ -46,30 +45,26 @@ type breakers struct {
 	trips, rejected atomic.Uint64
 }
 
-func (x *breakers) init(client redis.UniversalClient) {
-	x.cluster, _ = client.(*redis.ClusterClient)
-	x.nodes, x.stop = make(map[string]*breaker), make(chan struct{})
-}
-
 // errBreakerOpen is the error while a breaker is open.
 var errBreakerOpen = fmt.Errorf("the Redis server failed %d times in a row; requests resume once it answers a probe", tripAfter)
 
-// server is the breaker of a server and the function that probes it.
+// server is a server and its breaker.
 type server struct {
 	*breaker
-	probe func(context.Context) error
+	client *redis.Client
 }
 
-// of returns the server with a key. Without a key, as for commands to many servers of a Cluster, it
-// returns one without a breaker.
-func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key string) server {
+// serverOf returns the server with a key. Without a key, as for commands to many servers of a Cluster,
+// it returns one without a breaker.
+func (r *Replica) serverOf(ctx context.Context, key string) server {
+	x := &r.breakers
 	switch {
-	case x.cluster == nil:
-		return server{&x.one, func(ctx context.Context) error { return client.Ping(ctx).Err() }}
+	case r.cluster == nil:
+		return server{&x.one, r.single}
 	case key == "":
 		return server{}
 	}
-	node, err := x.cluster.MasterForKey(ctx, key)
+	node, err := r.cluster.MasterForKey(ctx, key)
 	if err != nil {
 		return server{} // The operation will return the reason.
 	}
@@ -81,16 +76,15 @@ func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key str
 		b = new(breaker)
 		x.nodes[addr] = b
 	}
-	return server{b, func(ctx context.Context) error { return node.Ping(ctx).Err() }}
+	return server{b, node}
 }
 
-// send runs one exchange with the server that has the key, unless its breaker is open. The error is
-// the client library's, or errBreakerOpen.
+// send runs one exchange with the server that has the key, unless its breaker is open. Its error is that of unavailable.
 func (r *Replica) send(ctx context.Context, key string, exchange func() error) error {
-	s := r.breakers.of(ctx, r.client, key)
+	s := r.serverOf(ctx, key)
 	if s.breaker != nil && s.open.Load() {
 		r.breakers.rejected.Add(1)
-		return errBreakerOpen
+		return unavailable(ctx, errBreakerOpen)
 	}
 	began := time.Now()
 	err := exchange()
@@ -99,7 +93,10 @@ func (r *Replica) send(ctx context.Context, key string, exchange func() error) e
 	} else if err == nil && s.breaker != nil && s.failures.Load() != 0 {
 		s.failures.Store(0)
 	}
-	return err
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
 }
 
 // failed records an exchange that a server did not answer.
@@ -140,17 +137,14 @@ func (r *Replica) tripped(s server, err error) {
 
 // probe closes the breaker when the server answers.
 func (r *Replica) probe(s server) {
-	t := time.NewTimer(probeFirst)
-	defer t.Stop()
 	for pause := probeFirst; ; pause = min(2*pause, probeLast) {
-		t.Reset(pause)
 		select {
-		case <-t.C:
+		case <-time.After(pause):
 		case <-r.breakers.stop:
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), probeTime)
-		err := s.probe(ctx)
+		err := s.client.Ping(ctx).Err()
 		cancel()
 		var reply redis.Error
 		if err == nil || errors.As(err, &reply) || errors.Is(err, redis.ErrClosed) {
@@ -192,11 +186,26 @@ func (r *Replica) pipe(ctx context.Context, fill func(redis.Pipeliner)) error {
 	})
 }
 
-// eval runs a script on the server that has the keys.
-func (r *Replica) eval(ctx context.Context, s *script, keys []string, args ...any) (v any, err error) {
-	err = r.send(ctx, keys[0], func() error {
-		v, err = s.Run(ctx, r.client, keys, args...).Result()
-		return err
+// exist reports for each of the keys whether it exists.
+func (r *Replica) exist(ctx context.Context, keys []string) ([]bool, error) {
+	cmds := make([]*redis.IntCmd, len(keys))
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
+		for i, key := range keys {
+			cmds[i] = p.Exists(ctx, key)
+		}
 	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, len(keys))
+	for i, cmd := range cmds {
+		out[i] = cmd.Val() > 0
+	}
+	return out, nil
+}
+
+// eval runs a script on the server that has the keys.
+func (r *Replica) eval(ctx context.Context, s *script, keys []string, args ...any) (any, error) {
+	v, _, err := r.evalAcknowledged(ctx, nil, s, keys, args...)
 	return v, err
 }

@@ -29,7 +29,7 @@ const (
 
 // packEntries packs entries as one argument for the scripts' function addall. For each chunk, an
 // array of five: "s", the chunk, the number of its entries, the bytes of their data, the highest
-// progress or nothing. For each other entry: kind, data. Before an entry that completes an
+// progress or nothing. For each other entry: kind, data, 1, the bytes of its data, nothing. Before an entry that completes an
 // elicitation: "o", its key. For droppable entries of more than most bytes, which fit in no log:
 // "x", nothing, their number, 0, the highest progress. It returns nil for no entries.
 func packEntries(entries []state.Entry, most int) []byte {
@@ -43,35 +43,36 @@ func packEntries(entries []state.Entry, most int) []byte {
 	b := append(make([]byte, 0, size), packedArray, 0, 0, 0, 0)
 	items := 0
 	item := func(kind string, data []byte, count, bytes int, progress []byte) {
-		b = packText(b, kind)
-		b = packText(b, data)
-		b = packNumber(b, count)
-		b = packNumber(b, bytes)
-		b = packText(b, progress)
+		b = packText(packText(b, kind), data)
+		b = packText(packNumber(packNumber(b, count), bytes), progress)
 		items += 5
 	}
 	var number [32]byte
 	for len(entries) > 0 {
-		e := &entries[0]
-		if droppable(e) {
-			n, bytes := 1, len(e.Data)
-			if bytes <= most {
-				n, bytes = chunkOf(entries, most)
-				item("s", packChunk(entries[:n], bytes), n, bytes, highest(number[:0], entries[:n]))
-			} else {
-				item("x", nil, n, 0, highest(number[:0], entries[:n]))
-			}
-			entries = entries[n:]
-			continue
+		if key := entries[0].Completes; key != "" {
+			item("o", []byte(key), 0, 0, nil)
 		}
-		if e.Completes != "" {
-			item("o", []byte(e.Completes), 0, 0, nil)
-		}
-		item(strconv.Itoa(int(e.Kind)), e.Data, 0, 0, nil)
-		entries = entries[1:]
+		kind, data, n, bytes := nextItem(entries, most)
+		item(kind, data, n, bytes, highest(number[:0], entries[:n]))
+		entries = entries[n:]
 	}
 	binary.BigEndian.PutUint32(b[1:], uint32(items))
 	return b
+}
+
+// nextItem packs the first item of a log: a chunk of droppable entries, whose kind is "s", or another
+// entry. It has n entries with so many bytes of data. A droppable entry of more than most bytes, which
+// fits in no log, is of kind "x" and without data.
+func nextItem(entries []state.Entry, most int) (kind string, data []byte, n, bytes int) {
+	e := &entries[0]
+	switch {
+	case !e.Kind.Droppable():
+		return strconv.Itoa(int(e.Kind)), e.Data, 1, len(e.Data)
+	case len(e.Data) > most:
+		return "x", nil, 1, 0
+	}
+	n, bytes = chunkOf(entries, most)
+	return "s", packChunk(entries[:n], bytes), n, bytes
 }
 
 // packLog packs a whole log as one argument for restore.lua: for each chunk and each other entry an
@@ -81,30 +82,23 @@ func packLog(log []medium.Entry, most int) []byte {
 	b := []byte{packedArray, 0, 0, 0, 0}
 	items := uint32(0)
 	for len(log) > 0 {
-		n, bytes, kind, data := 1, len(log[0].Data), strconv.Itoa(int(log[0].Kind)), log[0].Data
-		if droppable(&log[0].Entry) {
-			if bytes > most {
-				log = log[1:]
-				continue
-			}
-			run := withoutEpochs(log[:contiguous(log)])
-			n, bytes = chunkOf(run, most)
-			kind, data = "s", packChunk(run[:n], bytes)
+		kind, data, n, bytes := nextItem(withoutEpochs(log[:contiguous(log)]), most)
+		if kind != "x" {
+			b = packText(packText(b, kind), data)
+			b = packNumber(packNumber(b, n), bytes)
+			b = packText(packText(b, text(log[n-1].Seq)), text(log[n-1].Epoch))
+			items += 6
 		}
-		b = packText(packText(b, kind), data)
-		b = packNumber(packNumber(b, n), bytes)
-		b = packText(packText(b, text(log[n-1].Seq)), text(log[n-1].Epoch))
 		log = log[n:]
-		items += 6
 	}
 	binary.BigEndian.PutUint32(b[1:], items)
 	return b
 }
 
-// contiguous returns the number of leading entries without a gap under one epoch.
+// contiguous returns the number of leading entries without a gap under one epoch, at most chunkEntries.
 func contiguous(log []medium.Entry) int {
 	n := 1
-	for n < len(log) && log[n].Epoch == log[0].Epoch && log[n].Seq == log[n-1].Seq+1 {
+	for n < min(len(log), chunkEntries) && log[n].Epoch == log[0].Epoch && log[n].Seq == log[n-1].Seq+1 {
 		n++
 	}
 	return n
@@ -119,14 +113,10 @@ func withoutEpochs(log []medium.Entry) []state.Entry {
 	return out
 }
 
-func droppable(e *state.Entry) bool {
-	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
-}
-
 // chunkOf returns the number of leading entries that make a chunk, and the bytes of their data. The
 // first entry must be droppable and not too large.
 func chunkOf(entries []state.Entry, most int) (n, bytes int) {
-	for n < min(len(entries), chunkEntries) && droppable(&entries[n]) {
+	for n < min(len(entries), chunkEntries) && entries[n].Kind.Droppable() {
 		size := len(entries[n].Data)
 		if size > most || n > 0 && bytes+size > chunkBytes {
 			break

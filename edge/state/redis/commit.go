@@ -14,33 +14,26 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 		return err
 	}
 	member := indexed(w.Session, w.Stream)
-	if len(w.Begin) > 0 && r.bucketsApart {
+	begins := len(w.Begin) > 0
+	if begins && r.cluster != nil {
 		if err := r.index(ctx, w.Session, w.Stream); err != nil {
 			return err
 		}
 	}
-	args := r.commitArgs(w, member)
-	run := r.runIndexed
-	if len(w.Begin) > 0 && r.acks.needed > 0 {
+	run := r.runOften
+	if begins && r.acks != nil {
 		run = r.runAcknowledged
 	}
-	rep, err := run(ctx, commitScript, w.Session, args...)
+	rep, err := run(ctx, commitScript, w.Session, w.Call, r.commitArgs(w, member)...)
 	r.noteWrite(w, rep, err)
 	r.followers.wake(r.session(w.Session), w.Stream)
-	if err != nil {
-		return err
-	}
-	if err := r.refused(w.Session, w.Call, rep); err != nil {
-		if len(w.Begin) > 0 && r.bucketsApart && rep.code == "gone" {
-			r.unindex(ctx, w.Session, w.Stream)
-		}
-		return err
-	}
-	r.dropped.Add(rep.unsigned(0))
-	if rep.number(1) == 1 && r.bucketsApart {
+	if r.cluster != nil && (begins && rep.code == "gone" || err == nil && rep.number(1) == 1) {
 		r.unindex(ctx, w.Session, w.Stream)
 	}
-	return nil
+	if err == nil {
+		r.dropped.Add(rep.unsigned(0))
+	}
+	return err
 }
 
 // commitArgs returns the arguments of commit.lua. The bytes are those of sealed entries.
@@ -52,7 +45,7 @@ func (r *Replica) commitArgs(w *medium.Write, member string) []any {
 	args := []any{
 		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(entries), packEntries(entries, most),
 		int(w.Next), w.Round, sealed(w.Call, "sv", w.State), member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
-		pinnedBytes(entries), sealed(w.Call, "br", w.Brief), softBytes(entries, most),
+		state.PinnedBytes(entries), sealed(w.Call, "br", w.Brief), softBytes(entries, most),
 	}
 	for _, b := range w.Begin {
 		args = append(args, b.ID, b.RequestID, sealed(b.ID, "b", pack(&b.Request, (*codec).request)), millis(b.Deadline), b.Round, b.Attempt, b.Request.Bytes(),
@@ -66,22 +59,11 @@ func (r *Replica) commitArgs(w *medium.Write, member string) []any {
 	return args
 }
 
-// pinnedBytes returns the bytes of entries that may not be dropped, without questions, which the
-// script counts.
-func pinnedBytes(entries []state.Entry) (n int) {
-	for i := range entries {
-		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
-			n += len(entries[i].Data)
-		}
-	}
-	return n
-}
-
 // softBytes returns the bytes of droppable entries, without those of more than most bytes, which
 // fit in no log.
 func softBytes(entries []state.Entry, most int) (n int) {
 	for i := range entries {
-		if e := &entries[i]; droppable(e) && len(e.Data) <= most {
+		if e := &entries[i]; e.Kind.Droppable() && len(e.Data) <= most {
 			n += len(e.Data)
 		}
 	}
@@ -94,7 +76,7 @@ func text[N ~uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
 // noteWrite applies a write to the stream's cached log if nothing else happened to the stream.
 func (r *Replica) noteWrite(w *medium.Write, rep reply, err error) {
 	at := place{r.session(w.Session), w.Stream}
-	if err != nil || rep.code != "ok" {
+	if err != nil {
 		r.logs.forget(at)
 		return
 	}

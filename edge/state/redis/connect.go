@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"regexp"
 	"time"
 
@@ -63,7 +62,7 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, err
 		}
-		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+		setDefaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries)
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
 		// Heartbeats must be read where they are written.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
@@ -74,7 +73,7 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 		if err != nil {
 			return nil, err
 		}
-		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+		setDefaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries)
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
 		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		return redis.NewFailoverClient(o), nil
@@ -83,21 +82,16 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+	setDefaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries)
 	o.DialerRetries, o.ContextTimeoutEnabled = 1, true
 	o.MaintNotificationsConfig = noNotifications()
 	return redis.NewClient(o), nil
 }
 
-// bounds are the options of a client for which the edge has its own defaults.
-type bounds struct {
-	dial, read, write, pool *time.Duration
-	conns, retries          *int
-}
-
-func (b bounds) set() {
-	*b.dial, *b.read, *b.write = cmp.Or(*b.dial, dialTimeout), cmp.Or(*b.read, ioTimeout), cmp.Or(*b.write, ioTimeout)
-	*b.pool, *b.conns, *b.retries = cmp.Or(*b.pool, poolTimeout), cmp.Or(*b.conns, poolSize), cmp.Or(*b.retries, maxRetries)
+// setDefaults sets the options of a client for which the edge has its own defaults, unless the URL does.
+func setDefaults(dial, read, write, pool *time.Duration, conns, retries *int) {
+	*dial, *read, *write = cmp.Or(*dial, dialTimeout), cmp.Or(*read, ioTimeout), cmp.Or(*write, ioTimeout)
+	*pool, *conns, *retries = cmp.Or(*pool, poolTimeout), cmp.Or(*conns, poolSize), cmp.Or(*retries, maxRetries)
 }
 
 // noNotifications disables a feature of one vendor's servers.
@@ -125,27 +119,28 @@ var _ redis.Hook = hook{}
 
 // DialHook implements redis.Hook.
 func (hook) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+	return next
 }
 
 // ProcessHook implements redis.Hook.
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		began := time.Now()
-		err := next(ctx, cmd)
-		h.observe(ctx, cmd.Name(), commandFailed(err), time.Since(began))
-		return err
+		return h.measure(ctx, cmd.Name(), func() error { return next(ctx, cmd) })
 	}
 }
 
 // ProcessPipelineHook implements redis.Hook: a pipeline is one round trip.
 func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		began := time.Now()
-		err := next(ctx, cmds)
-		h.observe(ctx, "pipeline", commandFailed(err), time.Since(began))
-		return err
+		return h.measure(ctx, "pipeline", func() error { return next(ctx, cmds) })
 	}
+}
+
+func (h hook) measure(ctx context.Context, name string, send func() error) error {
+	began := time.Now()
+	err := send()
+	h.observe(ctx, name, commandFailed(err), time.Since(began))
+	return err
 }
 
 // commandFailed reports whether a command failed. A missing value, and a script that must be sent to

@@ -1,8 +1,14 @@
 package redis
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,14 +30,13 @@ func (r *Replica) peek(ctx context.Context, id string) (*state.SessionInfo, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	seen, err := r.readSessions(ctx, []string{escapeID(id)})
-	switch {
-	case err != nil:
+	var info *state.SessionInfo
+	found := noSession(id)
+	err := r.readSessions(ctx, []string{escapeID(id)}, func(_ string, s *state.SessionInfo, err error) { info, found = s, err })
+	if err = cmp.Or(err, found); err != nil {
 		return nil, err
-	case seen[0] == nil:
-		return nil, noSession(id)
 	}
-	return r.sighting(seen[0])
+	return info, nil
 }
 
 // List implements medium.Replicas. It walks the sessions counted for each principal, which it finds
@@ -61,28 +66,44 @@ func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Se
 			return nil, "", err
 		}
 	}
-	page, err := r.sightings(ctx, tags)
+	var page []*state.SessionInfo
+	// A session that has ended is counted for a while.
+	err = r.readSessions(ctx, tags, func(id string, s *state.SessionInfo, err error) {
+		if err != nil {
+			r.log.Warn("a session cannot be listed", "session", telemetry.SessionPrint(id), "error", err)
+			return
+		}
+		page = append(page, s)
+	})
 	return page, at.String(), err
 }
 
-func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.SessionInfo, error) {
-	seen, err := r.readSessions(ctx, tags)
-	if err != nil {
-		return nil, err
-	}
-	var out []*state.SessionInfo
-	for i, s := range seen {
-		if s == nil {
-			continue // It has ended; its place is counted for a while.
+// readSessions reads sessions by their tags in one round trip, without using them. It calls visit for
+// each that exists, with the error if its record cannot be read.
+func (r *Replica) readSessions(ctx context.Context, tags []string, visit func(id string, s *state.SessionInfo, err error)) error {
+	records, lives := make([]*redis.SliceCmd, len(tags)), make([]*redis.DurationCmd, len(tags))
+	subscribed := make([]*redis.StringSliceCmd, len(tags))
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
+		for i, tag := range tags {
+			key := r.tagged(tag)
+			records[i], lives[i] = p.HMGet(ctx, key, "rec", "ser", "run"), p.PTTL(ctx, key)
+			subscribed[i] = p.ZRange(ctx, key+":s", 0, -1)
 		}
-		one, err := r.sighting(s)
-		if err != nil {
-			r.log.Warn("a session cannot be listed", "session", telemetry.SessionPrint(idOf(tags[i])), "error", err)
+	})
+	if err != nil {
+		return err
+	}
+	for i, tag := range tags {
+		fields := reply{rest: records[i].Val()}
+		if fields.text(0) == "" {
 			continue
 		}
-		out = append(out, one)
+		rec, err := r.readSession(idOf(tag), fields.text(0), fields.text(1), subscribed[i].Val())
+		visit(idOf(tag), &state.SessionInfo{
+			Session: rec, OpenCalls: int(max(fields.number(2), 0)), Expires: time.Now().Add(max(lives[i].Val(), 0)),
+		}, err)
 	}
-	return out, nil
+	return nil
 }
 
 // members returns at most max next sessions of the first pending principal. They are sorted by
@@ -116,51 +137,104 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 	return out, nil
 }
 
-// storedSession is a session as stored in Redis, with its record as readSession takes it.
-type storedSession struct {
-	id     string
-	record []any
-	calls  int
-	left   time.Duration
+// listing is the position in a list of all sessions. The zero value is the beginning.
+type listing struct {
+	// node is the address of the server being scanned, and next the cursor of its scan.
+	node string
+	next uint64
+	// last is true if the node was scanned, end if all nodes were and nothing is pending.
+	last, end bool
+	// pending are the principals that were found, by the hash in their key.
+	pending []string
+	// until and member are the last listed session of the first of them: its expiry and its tag. An
+	// empty member means none.
+	until  uint64
+	member string
 }
 
-func (r *Replica) sighting(s *storedSession) (*state.SessionInfo, error) {
-	rec, err := r.readSession(s.id, s.record)
-	if err != nil {
-		return nil, err
+// String returns the cursor; empty at the end.
+func (p *listing) String() string {
+	if p.end {
+		return ""
 	}
-	return &state.SessionInfo{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
+	return base64.RawURLEncoding.EncodeToString(pack(p, (*codec).listing))
 }
 
-// readSessions reads sessions by their tags in one round trip; nil for one that does not exist.
-func (r *Replica) readSessions(ctx context.Context, tags []string) ([]*storedSession, error) {
-	if len(tags) == 0 {
-		return nil, nil
+func (c *codec) listing(p *listing) {
+	c.text(&p.node)
+	c.number(&p.next)
+	c.flag(&p.last)
+	c.texts(&p.pending)
+	c.number(&p.until)
+	c.text(&p.member)
+}
+
+func parseListing(cursor string) (*listing, error) {
+	if cursor == "" {
+		return &listing{}, nil
 	}
-	records, lives := make([]*redis.SliceCmd, len(tags)), make([]*redis.DurationCmd, len(tags))
-	subscribed := make([]*redis.StringSliceCmd, len(tags))
-	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, tag := range tags {
-			key := r.tagged(tag)
-			records[i], lives[i] = p.HMGet(ctx, key, "rec", "ser", "run"), p.PTTL(ctx, key)
-			subscribed[i] = p.ZRange(ctx, key+":s", 0, -1)
-		}
+	p := new(listing)
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || unpack(raw, p, (*codec).listing) != nil {
+		return nil, fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
+	}
+	return p, nil
+}
+
+// node is a server that has keys.
+type node struct {
+	addr   string
+	client redis.Cmdable
+}
+
+// nodes returns the masters of a Cluster with their addresses, or the one server.
+func (r *Replica) nodes(ctx context.Context) ([]node, error) {
+	if r.cluster == nil {
+		return []node{{"redis", r.single}}, nil
+	}
+	var mu sync.Mutex
+	var out []node
+	err := r.cluster.ForEachMaster(ctx, func(_ context.Context, c *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		out = append(out, node{c.Options().Addr, c})
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
-	out := make([]*storedSession, len(tags))
-	for i := range tags {
-		fields := reply{rest: records[i].Val()}
-		if rec := fields.text(0); rec != "" {
-			var uris []any
-			for _, uri := range subscribed[i].Val() {
-				uris = append(uris, uri)
-			}
-			record := []any{rec, fields.text(1), uris}
-			out[i] = &storedSession{id: idOf(tags[i]), record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
-		}
-	}
+	slices.SortFunc(out, func(a, b node) int { return cmp.Compare(a.addr, b.addr) })
 	return out, nil
 }
+
+// scan scans for further principals.
+func (r *Replica) scan(ctx context.Context, nodes []node, at *listing) error {
+	i := slices.IndexFunc(nodes, func(n node) bool { return n.addr > at.node || n.addr == at.node && !at.last })
+	if i < 0 {
+		at.end = true
+		return nil
+	}
+	n := nodes[i]
+	if n.addr != at.node {
+		at.node, at.next = n.addr, 0
+	}
+	pattern := globEscaper.Replace(r.prefix) + ":p:{*}"
+	keys, next, err := n.client.Scan(ctx, at.next, pattern, scanMany).Result()
+	if err == nil && len(keys) > maxPending {
+		// A scan may be resumed from the same cursor any number of times.
+		keys, next, err = n.client.Scan(ctx, at.next, pattern, scanFew).Result()
+	}
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	for _, k := range keys {
+		k = strings.TrimSuffix(strings.TrimPrefix(k, r.prefix+":p:{"), "}")
+		if raw, err := hex.DecodeString(k); err == nil && len(raw) > 0 {
+			at.pending = append(at.pending, k)
+		}
+	}
+	at.next, at.last = next, next == 0
+	return nil
+}
+
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)

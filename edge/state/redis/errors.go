@@ -19,7 +19,7 @@ func unavailable(ctx context.Context, err error) error {
 	if end := ended(ctx); end != nil {
 		return end
 	}
-	if why := explainReply(err); why != "" {
+	if why, _ := explain(err); why != "" {
 		return fmt.Errorf("%w: %s: %w", state.ErrUnavailable, why, err)
 	}
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
@@ -61,12 +61,6 @@ var errorReplies = []struct {
 // notAllowed explains an ACL.
 const notAllowed = "Redis does not allow this user a command, key or channel that is needed"
 
-// explainReply explains an error reply. It returns "" if there is nothing to add.
-func explainReply(err error) string {
-	why, _ := explain(err)
-	return why
-}
-
 // IsPermanent reports whether an error has a reply of Redis that does not change while its caller
 // waits: Redis needs other settings, or its user other rights.
 func IsPermanent(err error) bool {
@@ -95,6 +89,14 @@ func explain(err error) (why string, lasts bool) {
 	return "", false
 }
 
+// unreadable reports whether a script failed because of the data that it read, such as a damaged
+// record.
+func unreadable(err error) bool {
+	var reply redis.Error
+	why, _ := explain(err)
+	return errors.As(err, &reply) && strings.Contains(reply.Error(), "user_script") && why == ""
+}
+
 // noSession is the error for a session that does not exist.
 func noSession(id string) error {
 	return fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
@@ -105,38 +107,39 @@ var kinds = map[string]error{
 	"missing": state.ErrNotFound, "fenced": state.ErrFenced, "exists": state.ErrExists, "limit": state.ErrLimit, "changed": errChanged,
 }
 
-// noRoom converts the result of the scripts' function noroom.
-func (r *Replica) noRoom(rep reply) error {
-	return &state.RoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.SessionBytes}
-}
-
-// refused returns the error of a script about a call, or nil.
-func (r *Replica) refused(session, call string, rep reply) error {
+// refused returns the error of a script that refused, or nil. call is empty if the script is about the
+// session alone.
+func (r *Replica) refused(session, call string, rep reply) (err error) {
 	switch rep.code {
 	case "gone":
 		return noSession(session)
-	case "room":
-		return fmt.Errorf("call %.40q: %w", call, r.noRoom(rep))
 	case "owned":
-		return fmt.Errorf("session %.40q: %w", session, r.noPrincipalRoom(rep))
+		return fmt.Errorf("session %.40q: %w", session, &state.PrincipalRoomError{
+			Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.PrincipalBytes,
+		})
+	case "room":
+		err = &state.RoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.SessionBytes}
 	case "rewound":
 		r.rollbacks.Add(1)
-		return fmt.Errorf("call %.40q: %w", call, &medium.RewoundError{Epoch: medium.Epoch(rep.unsigned(0)), N: rep.unsigned(1)})
+		err = &medium.RewoundError{Epoch: medium.Epoch(rep.unsigned(0)), N: rep.unsigned(1)}
 	case "layout":
-		return fmt.Errorf("call %.40q of session %.40q is recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
-			call, session, rep.text(0), medium.Layout, state.ErrNotFound)
+		err = fmt.Errorf("session %.40q has it recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
+			session, rep.text(0), medium.Layout, state.ErrNotFound)
+	case "sealed":
+		err = fmt.Errorf("session %.40q: %w", session, r.seals.lacks(rep.text(0)))
+	default:
+		err = kinds[rep.code]
+		if why := rep.text(0); err != nil && why != "" {
+			err = fmt.Errorf("%.200s: %w", why, err)
+		}
 	}
-	if rep.code == "sealed" {
-		return fmt.Errorf("call %.40q of session %.40q: %w", call, session, r.seals.lacks(rep.text(0)))
+	switch {
+	case err == nil:
+		return nil
+	case call == "":
+		return fmt.Errorf("session %.40q: %w", session, err)
 	}
-	kind := kinds[rep.code]
-	if why := rep.text(0); kind != nil && why != "" {
-		return fmt.Errorf("call %.40q: %.200s: %w", call, why, kind)
-	}
-	if kind != nil {
-		return fmt.Errorf("call %.40q: %w", call, kind)
-	}
-	return nil
+	return fmt.Errorf("call %.40q: %w", call, err)
 }
 
 // errChanged means that a Restore must be retried.

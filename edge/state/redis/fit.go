@@ -3,7 +3,11 @@ package redis
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +20,7 @@ const (
 	fitTries = 256
 )
 
-var fitScript = own("fit")
+var fitScript = compile("fit")
 
 // Fit returns nil if Redis can keep state: it evicts nothing, and its user has the rights of a
 // replica to keys and channels under the prefix. Otherwise the error is state.ErrUnavailable with
@@ -42,21 +46,10 @@ func (r *Replica) Fit(ctx context.Context) (known bool, err error) {
 // Followers returns the number of replicas of a Redis server, at most most. It waits at most
 // ackTime for that many. In a Cluster it is the minimum over all masters.
 func (r *Replica) Followers(ctx context.Context, most int) (int, error) {
-	of := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
-		return c.Do(ctx, "wait", most, ackTime.Milliseconds()).Int64()
-	}
-	cluster, ok := r.client.(*redis.ClusterClient)
-	if !ok {
-		n, err := of(ctx, r.client)
-		if err != nil {
-			err = unavailable(ctx, err)
-		}
-		return int(n), err
-	}
 	var mu sync.Mutex
 	fewest := int64(most)
-	err := cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
-		n, err := of(ctx, c)
+	err := r.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		n, err := c.Do(ctx, "wait", most, ackTime.Milliseconds()).Int64()
 		mu.Lock()
 		defer mu.Unlock()
 		fewest = min(fewest, n)
@@ -68,18 +61,25 @@ func (r *Replica) Followers(ctx context.Context, most int) (int, error) {
 	return int(fewest), nil
 }
 
+// eachMaster calls fn for the one server, or for all masters of a Cluster at once.
+func (r *Replica) eachMaster(ctx context.Context, fn func(context.Context, *redis.Client) error) error {
+	if r.cluster != nil {
+		return r.cluster.ForEachMaster(ctx, fn)
+	}
+	return fn(ctx, r.single)
+}
+
 // fitKeys returns keys that nothing else uses: those of a session and of the heartbeat and, of a
 // Cluster, a session's on each master.
 func (r *Replica) fitKeys(ctx context.Context) ([]string, error) {
 	keys := []string{r.heartbeat(r.id)}
-	cluster, ok := r.client.(*redis.ClusterClient)
-	if !ok {
+	if r.cluster == nil {
 		return append(keys, r.session(rand.Text())), nil
 	}
 	masters := map[string]bool{}
 	for range fitTries {
 		key := r.session(rand.Text())
-		node, err := cluster.MasterForKey(ctx, key)
+		node, err := r.cluster.MasterForKey(ctx, key)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (r *Replica) tryKey(ctx context.Context, key string) error {
 		p.Del(ctx, key)
 		return nil
 	})
-	if err == nil && max(r.acks.needed, r.usedAcks.needed) > 0 {
+	if err == nil && (r.acks != nil || r.usedAcks != nil) {
 		err = r.client.Do(ctx, "wait", 0, 1).Err()
 	}
 	return err
@@ -128,4 +128,33 @@ func (r *Replica) tryChannels(ctx context.Context) error {
 		return unavailable(ctx, err)
 	}
 	return nil
+}
+
+const policyName = "maxmemory-policy"
+
+// checkPolicy returns an error for a Redis that would evict state. known is false if the policy
+// cannot be queried, as in many managed services.
+func (r *Replica) checkPolicy(ctx context.Context) (known bool, err error) {
+	var silent atomic.Bool
+	err = r.eachMaster(ctx, func(ctx context.Context, c *redis.Client) error {
+		got, err := c.ConfigGet(ctx, policyName).Result()
+		var refused redis.Error
+		switch {
+		case err == nil && len(got) == 0, errors.As(err, &refused) && forbidden(err):
+			silent.Store(true)
+		case err != nil:
+			return unavailable(ctx, err)
+		case got[policyName] != "noeviction":
+			return fmt.Errorf("the Redis setting %s is %q, with which Redis drops sessions when its memory is full: set it to \"noeviction\"",
+				policyName, got[policyName])
+		}
+		return nil
+	})
+	return !silent.Load(), err
+}
+
+// forbidden reports whether the server does not allow or know CONFIG.
+func forbidden(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown") || strings.Contains(text, "not allowed")
 }

@@ -2,11 +2,14 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // follower is one registration of Follow.
@@ -33,8 +36,6 @@ type followers struct {
 	sessions map[string]map[*follower]struct{}
 	number   atomic.Uint64
 }
-
-func (x *followers) init() { x.sessions = make(map[string]map[*follower]struct{}) }
 
 func (x *followers) add(key string, f *follower) {
 	x.mu.Lock()
@@ -154,14 +155,14 @@ func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
 	r.followers.add(key, f)
 	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
-	rep, err := r.run(ctx, followScript, id, f.member)
+	_, err := r.run(ctx, followScript, id, "", f.member)
 	switch {
-	case err != nil:
-		wake()
-	case rep.code == "gone":
+	case errors.Is(err, state.ErrNotFound):
 		r.followers.remove(key, f)
 		wake()
 		return func() {}
+	case err != nil:
+		wake()
 	default:
 		r.followers.mu.Lock()
 		f.renewed = time.Now()
@@ -181,33 +182,25 @@ func (r *Replica) unfollow(key string, f *follower) {
 	}
 	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
-	_, _ = r.run(ctx, unfollowScript, f.id, f.member)
+	_, _ = r.run(ctx, unfollowScript, f.id, "", f.member)
 }
 
 // refollow renews registrations before they lapse.
 func (r *Replica) refollow(ctx context.Context) error {
 	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.renewals.every) / 3))
-	for len(list) > 0 {
-		batch := list[:min(len(list), pipeline)]
-		list = list[len(batch):]
-		ids := make([]string, len(batch))
-		for i, f := range batch {
-			ids[i] = f.id
-		}
-		replies, err := r.each(ctx, followScript, ids, func(i int) []any { return []any{batch[i].member} })
-		if err != nil {
-			return err
-		}
-		now := time.Now()
-		r.followers.mu.Lock()
-		for i, f := range batch { // The registration in an unreadable session lapses.
-			if f.renewed = now; replies[i].code == "gone" {
-				f.wake()
-			}
-		}
-		r.followers.mu.Unlock()
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = f.id
 	}
-	return nil
+	return r.each(ctx, followScript, ids, func(i int) []any { return []any{list[i].member} }, func(i int, rep reply) error {
+		r.followers.mu.Lock()
+		defer r.followers.mu.Unlock()
+		// The registration in an unreadable session lapses.
+		if list[i].renewed = time.Now(); rep.code == "gone" {
+			list[i].wake()
+		}
+		return nil
+	})
 }
 
 // woken handles a wake-up from another replica: "<length>:<session key><stream>".

@@ -73,7 +73,7 @@ func (r *Replica) message(payload string) {
 	case ackMessage:
 		var a ack
 		if json.Unmarshal([]byte(body), &a) == nil {
-			r.notices.handled(a)
+			r.onAck(a)
 		}
 	}
 }

@@ -57,8 +57,13 @@ func (r *Replica) sessionOf(key string) (id string, ok bool) {
 
 // principal returns the key of a principal's sessions.
 func (r *Replica) principal(p mcp.Principal) string {
-	sum := sha256.Sum256([]byte(p.Key()))
-	return r.principalOf(hex.EncodeToString(sum[:16]))
+	return r.principalOf(hexDigest(p.Key()))
+}
+
+// hexDigest returns the digest of a name in a key, so that the name cannot be read from the key.
+func hexDigest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
 }
 
 // principalOf returns that key for the hash in it.
@@ -82,11 +87,6 @@ func (r *Replica) inboxOf(replica string) string { return r.prefix + ":i:" + rep
 // indexed returns the member of a bucket for an unfinished stream.
 func indexed(session, stream string) string {
 	return fmt.Sprintf("%d:%s%s", len(session), session, stream)
-}
-
-// unindexed parses a member of a bucket.
-func unindexed(member string) (session, stream string, ok bool) {
-	return cutCounted(member)
 }
 
 // cutCounted splits "<length>:<head><tail>".

@@ -24,11 +24,8 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 	if page, ok := r.logs.read(place{r.session(id), stream}, after, chunks); ok {
 		return page, ctx.Err()
 	}
-	rep, err := r.run(ctx, pageScript, id, stream, text(after.Epoch), text(after.Seq), chunks, pageBytes)
+	rep, err := r.run(ctx, pageScript, id, stream, stream, text(after.Epoch), text(after.Seq), chunks, pageBytes)
 	if err != nil {
-		return medium.Page{}, err
-	}
-	if err := r.refused(id, stream, rep); err != nil {
 		return medium.Page{}, err
 	}
 	page := medium.Page{
@@ -64,36 +61,26 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 
 // Summaries implements medium.Logs, in one round trip for up to 512 sessions.
 func (r *Replica) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
-	out := make([]*medium.Summary, 0, len(sessions))
-	for batch := range slices.Chunk(sessions, pipeline) {
-		replies, err := r.each(ctx, summaryScript, batch, func(int) []any { return []any{stream} })
+	out := make([]*medium.Summary, len(sessions))
+	err := r.each(ctx, summaryScript, sessions, func(int) []any { return []any{stream} }, func(i int, rep reply) error {
+		if rep.err != nil || rep.code != "ok" {
+			return rep.err
+		}
+		id := sessions[i]
+		s, err := r.readReplied(id, rep.list(0))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i, rep := range replies {
-			if rep.err != nil {
-				return nil, rep.err
-			}
-			if rep.code != "ok" {
-				out = append(out, nil)
-				continue
-			}
-			id := batch[i]
-			s, err := r.readSession(id, rep.list(0))
-			if err != nil {
-				return nil, err
-			}
-			brief, err := r.seals.open(bindCall(id, rep.text(4), "br"), rep.text(1))
-			if err != nil {
-				return nil, err
-			}
-			g := &medium.Summary{Session: s, Brief: brief, Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
-			for _, v := range rep.list(3) {
-				id, _ := v.(string)
-				g.Waits = append(g.Waits, id)
-			}
-			out = append(out, g)
+		brief, err := r.seals.open(bindCall(id, rep.text(4), "br"), rep.text(1))
+		if err != nil {
+			return err
 		}
+		ended := state.Phase(rep.number(2)) == state.PhaseDone // #nosec G115 -- a phase
+		out[i] = &medium.Summary{Session: s, Brief: brief, Waits: rep.texts(3), Ended: ended}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -42,8 +42,6 @@ type logCache struct {
 	m  map[string]map[string]*cachedLog // by session and stream
 }
 
-func (x *logCache) init() { x.m = make(map[string]map[string]*cachedLog) }
-
 // drop drops one; mu is held.
 func (x *logCache) drop(at place) {
 	streams := x.m[at.session]

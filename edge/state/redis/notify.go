@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,53 +32,20 @@ type ack struct {
 	Replica string
 }
 
-// notifications are the notifications that wait for acks.
-type notifications struct {
-	mu      sync.Mutex
-	waiting map[string]chan string
-}
-
-func (x *notifications) init() { x.waiting = make(map[string]chan string) }
-
-// begin returns the channel for the acks of a notification, at most one per replica.
-func (x *notifications) begin(id string, n int) <-chan string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	ch := make(chan string, 2*n)
-	x.waiting[id] = ch
-	return ch
-}
-
-func (x *notifications) end(id string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.waiting, id)
-}
-
-func (x *notifications) handled(a ack) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	select {
-	case x.waiting[a.ID] <- a.Replica:
-	default:
-	}
-}
-
 // Notify implements medium.Replicas. It notifies a replica without a heartbeat, but does not wait
 // for it.
 func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	late := time.NewTimer(notifyWait)
-	defer late.Stop()
+	late := time.After(notifyWait)
 	holders, err := r.holders(ctx, b.Session)
 	if err != nil || len(holders) == 0 {
 		return err
 	}
-	id := rand.Text()
-	acks := r.notices.begin(id, len(holders))
-	defer r.notices.end(id)
+	id, acks := rand.Text(), make(chan string, 2*len(holders)) // at most one ack from each holder
+	r.acking.Store(id, acks)
+	defer r.acking.Delete(id)
 	waiting, err := r.publish(ctx, holders, message{Event: b, ID: id, From: r.id})
 	if err != nil {
 		return err
@@ -88,7 +54,7 @@ func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
 		select {
 		case replica := <-acks:
 			delete(waiting, replica)
-		case <-late.C:
+		case <-late:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -105,7 +71,7 @@ func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 		held = p.ZRange(ctx, r.session(id)+":x", 0, -1)
 	})
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	list := hold.Val()
 	if len(list) == 0 {
@@ -118,6 +84,16 @@ func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// onAck handles an ack. One that comes too late is ignored.
+func (r *Replica) onAck(a ack) {
+	waiting, _ := r.acking.Load(a.ID)
+	acks, _ := waiting.(chan string)
+	select {
+	case acks <- a.Replica:
+	default:
+	}
 }
 
 // publish sends an event and returns those holders that are alive.
@@ -134,7 +110,7 @@ func (r *Replica) publish(ctx context.Context, holders []string, b message) (map
 		}
 	})
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	out := map[string]bool{}
 	for i, h := range holders {
@@ -177,18 +153,13 @@ func (r *Replica) handle(b state.SessionEvent, done func()) {
 		return
 	}
 	fn := r.hooks.Load().Event
-	select {
-	case r.handlers <- struct{}{}:
-	default:
-		return
-	}
-	go func() {
-		defer func() { <-r.handlers }()
+	r.handlers.TryGo(func() error {
 		if fn != nil {
 			fn(b)
 		}
 		done()
-	}()
+		return nil
+	})
 }
 
 // returned reports to the replica that Redis was away. It does not wait for the effects.
@@ -197,12 +168,8 @@ func (r *Replica) returned() {
 	if fn == nil || r.left.Load() {
 		return
 	}
-	select {
-	case r.handlers <- struct{}{}:
-		go func() {
-			defer func() { <-r.handlers }()
-			fn()
-		}()
-	default: // enough handlers run that cover this event
-	}
+	r.handlers.TryGo(func() error { // If too many run, they cover this event.
+		fn()
+		return nil
+	})
 }

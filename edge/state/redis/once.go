@@ -3,12 +3,9 @@ package redis
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 var spendScript, spentScript = own("spend"), own("spent")
@@ -20,10 +17,7 @@ func (r *Replica) Proofs() *Once { return &Once{r, "dpop", nil} }
 // Confirmations returns the store of used and of remembered confirmations of calls. Its Spend waits
 // for Options.AcknowledgeUsed Redis replicas.
 func (r *Replica) Confirmations() *Once {
-	if r.usedAcks.needed == 0 {
-		return &Once{r, "confirm", nil}
-	}
-	return &Once{r, "confirm", &r.usedAcks}
+	return &Once{r, "confirm", r.usedAcks}
 }
 
 // Ended returns the store of the sessions that have ended while their ids could still create them.
@@ -59,45 +53,32 @@ func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration,
 	switch v {
 	case int64(1):
 		return true, few
-	case int64(0):
-		return false, nil
 	case int64(-1):
 		return false, mcp.Errorf(mcp.KindLimit, "%d entries of the caller are stored, the limit", most)
 	}
-	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+	return false, nil
 }
 
 // eval runs a script. few is the error if too few Redis replicas have its writes; v is then valid.
 func (o *Once) eval(ctx context.Context, s *script, keys []string, args ...any) (v any, few, err error) {
-	if o.acks == nil {
-		if v, err = o.r.eval(ctx, s, keys, args...); err != nil {
-			err = unavailable(ctx, err)
+	if o.acks != nil {
+		leave, err := o.acks.enterFor(ctx, keys[0]) // which is of the caller
+		if err != nil {
+			return nil, nil, err
 		}
-		return v, nil, err
+		defer leave()
 	}
-	leave, err := o.acks.enterFor(ctx, keys[0]) // which is of the caller
-	if err != nil {
-		return nil, nil, err
-	}
-	defer leave()
-	return o.r.evalWaiting(ctx, o.acks, s, keys, args...)
+	return o.r.evalAcknowledged(ctx, o.acks, s, keys, args...)
 }
 
 // Spent reports whether Spend has recorded id for a caller, and its time is not over.
 func (o *Once) Spent(ctx context.Context, caller, id string) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
 	sum := sha256.Sum256([]byte(id))
 	v, err := o.r.eval(ctx, spentScript, []string{o.key(caller)}, sum[:16])
-	if err != nil {
-		return false, unavailable(ctx, err)
-	}
-	return v == int64(1), nil
+	return v == int64(1), err
 }
 
 // key returns the key of a caller's used ids. It differs from the keys of principals' sessions.
 func (o *Once) key(caller string) string {
-	sum := sha256.Sum256([]byte(caller))
-	return o.r.prefix + ":" + o.kind + ":{" + hex.EncodeToString(sum[:16]) + "}"
+	return o.r.prefix + ":" + o.kind + ":{" + hexDigest(caller) + "}"
 }

@@ -13,7 +13,7 @@ import (
 // readOwned reads the result of the scripts' function owned: session record, call id, the call's
 // fields.
 func (r *Replica) readOwned(session string, rep reply) (*medium.Owned, error) {
-	rec, err := r.readSession(session, rep.list(0))
+	rec, err := r.readReplied(session, rep.list(0))
 	if err != nil {
 		return nil, fmt.Errorf("session %.40q: %w", session, err)
 	}
@@ -103,7 +103,7 @@ func recordFields(r *medium.Record) []any {
 	if r.Phase == state.PhaseDone {
 		return out
 	}
-	out = append(out, "b", pack(&r.Request, (*codec).request), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Request.Bytes(), "kept", keptBytes(r), "sv", r.State)
+	out = append(out, "b", pack(&r.Request, (*codec).request), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Request.Bytes(), "kept", r.KeptBytes(), "sv", r.State)
 	if r.HasProgress {
 		out = append(out, "pr", strconv.FormatFloat(r.Progress, 'g', -1, 64))
 	}
@@ -128,17 +128,6 @@ func recordFields(r *medium.Record) []any {
 		}
 	}
 	return out
-}
-
-// keptBytes returns the size of a call's state and answers for SessionBytes.
-func keptBytes(r *medium.Record) int {
-	n := len(r.State)
-	for i := range r.Asked {
-		if a := r.Asked[i].Answer; a != nil {
-			n += a.Bytes()
-		}
-	}
-	return n
 }
 
 // flag formats a boolean for scripts.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -14,71 +12,47 @@ import (
 // The count keeps a session half its lifetime longer than it lives without use. At the bound,
 // sessions that may have ended are checked, once a second.
 func (r *Replica) acquire(ctx context.Context, key string, s *state.Session) (isNew bool, err error) {
+	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
 	for check := 1; ; check = 0 {
-		code, suspects, err := r.reserve(ctx, key, s.ID, check)
+		v, err := r.eval(ctx, acquireScript, []string{key}, escapeID(s.ID), r.limits.SessionsPerPrincipal, life, check)
 		if err != nil {
 			return false, err
 		}
-		if code != "full" {
+		list, _ := v.([]any)
+		rep := reply{rest: list}
+		if code := rep.text(0); code != "full" {
 			return code == "ok", nil
 		}
-		freed := false
-		if len(suspects) > 0 {
-			if freed, err = r.removeErased(ctx, key, suspects); err != nil {
-				return false, err
-			}
-		}
-		if !freed {
+		freed, err := r.removeErased(ctx, key, rep.texts(1))
+		switch {
+		case err != nil:
+			return false, err
+		case !freed:
 			return false, fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
 				s.Principal.Subject, r.limits.SessionsPerPrincipal, state.ErrLimit)
 		}
 	}
 }
 
-func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code string, suspects []string, err error) {
-	if err := ctx.Err(); err != nil {
-		return "", nil, err
-	}
-	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
-	v, err := r.eval(ctx, acquireScript, []string{key}, escapeID(id), r.limits.SessionsPerPrincipal, life, check)
-	if err != nil {
-		return "", nil, unavailable(ctx, err)
-	}
-	list, _ := v.([]any)
-	rep := reply{rest: list}
-	for _, m := range rep.list(1) {
-		if name, ok := m.(string); ok {
-			suspects = append(suspects, name)
-		}
-	}
-	return rep.text(0), suspects, nil
-}
-
 // removeErased removes the sessions that do not exist any more from the count. freed is true if there
 // was one.
 func (r *Replica) removeErased(ctx context.Context, key string, tags []string) (freed bool, err error) {
-	there := make([]*redis.IntCmd, len(tags))
-	err = r.pipe(ctx, func(p redis.Pipeliner) {
-		for i, tag := range tags {
-			there[i] = p.Exists(ctx, r.tagged(tag))
-		}
-	})
-	if err != nil {
-		return false, unavailable(ctx, err)
-	}
-	var gone []any
+	keys := make([]string, len(tags))
 	for i, tag := range tags {
-		if there[i].Val() == 0 {
-			gone = append(gone, tag)
+		keys[i] = r.tagged(tag)
+	}
+	there, err := r.exist(ctx, keys)
+	var gone []any
+	for i, exists := range there {
+		if !exists {
+			gone = append(gone, tags[i])
 		}
 	}
-	if len(gone) == 0 {
-		return false, nil
+	if err != nil || len(gone) == 0 {
+		return false, err
 	}
-	if err := r.send(ctx, key, func() error { return r.client.ZRem(ctx, key, gone...).Err() }); err != nil {
-		return false, unavailable(ctx, err)
-	}
-	return true, nil
+	err = r.send(ctx, key, func() error { return r.client.ZRem(ctx, key, gone...).Err() })
+	return err == nil, err
 }
 
 // Of implements medium.Replicas.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 )
 
 // maxRelayed bounds the relayed messages that one replica serves at once. Further ones are not
@@ -26,7 +26,7 @@ const (
 type Relay struct {
 	r       *Replica
 	address string
-	room    chan struct{}
+	serving errgroup.Group
 
 	serve   atomic.Pointer[func([]byte) []byte]
 	waiting sync.Map // chan []byte, by the id of the message
@@ -36,7 +36,9 @@ type Relay struct {
 func (r *Replica) Relay() *Relay { return r.relay }
 
 func newRelay(r *Replica) *Relay {
-	return &Relay{r: r, address: rand.Text(), room: make(chan struct{}, maxRelayed)}
+	x := &Relay{r: r, address: rand.Text()}
+	x.serving.SetLimit(maxRelayed)
+	return x
 }
 
 // Address returns the replica's address: 26 random letters and digits.
@@ -56,8 +58,8 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 	heard, err := x.publish(ctx, to, relayedMessage, id, message)
 	switch {
 	case err != nil:
-		return nil, unavailable(ctx, err)
-	case heard == 0 && !clustered(x.r.client):
+		return nil, err
+	case heard == 0 && x.r.cluster == nil: // A Cluster counts the listeners of one node only.
 		return nil, errors.New("the replica no longer exists")
 	}
 	select {
@@ -78,12 +80,6 @@ func (x *Relay) publish(ctx context.Context, to, kind, id string, body []byte) (
 	return heard, err
 }
 
-// clustered reports whether a PUBLISH counts the listeners of one node only.
-func clustered(c redis.UniversalClient) bool {
-	_, ok := c.(*redis.ClusterClient)
-	return ok
-}
-
 // received handles a message on this replica's channel.
 func (x *Relay) received(payload string) {
 	f := strings.SplitN(payload, " ", 4)
@@ -101,17 +97,15 @@ func (x *Relay) received(payload string) {
 			answer.(chan []byte) <- body
 		}
 	case kind == relayedMessage && serve != nil:
-		select {
-		case x.room <- struct{}{}:
-			go x.answer(*serve, from, id, body)
-		default: // the sender's wait times out, and it reports that
-		}
+		x.serving.TryGo(func() error { // If too many run, the sender's wait times out, and it reports that.
+			x.answer(*serve, from, id, body)
+			return nil
+		})
 	}
 }
 
 // answer serves a message and sends the answer.
 func (x *Relay) answer(serve func([]byte) []byte, to, id string, body []byte) {
-	defer func() { <-x.room }()
 	answer := serve(body)
 	ctx, cancel := detachedContext(context.Background())
 	defer cancel()

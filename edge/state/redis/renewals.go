@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,32 +107,21 @@ func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string
 			return nil, err
 		}
 	}
-	for batch := range slices.Chunk(due, pipeline) {
-		replies, err := r.each(ctx, touchScript, batch, func(int) []any { return nil })
-		if err != nil {
-			return nil, err
+	err := r.each(ctx, touchScript, due, func(int) []any { return nil }, func(i int, rep reply) (err error) {
+		if rep.code == "ok" {
+			r.renewals.recordUse(due[i])
+			out[due[i]], err = serial(due[i], rep.text(0))
 		}
-		for i, rep := range replies {
-			if rep.err != nil {
-				return nil, rep.err
-			}
-			if rep.code != "ok" {
-				continue
-			}
-			if out[batch[i]], err = serial(batch[i], rep.text(0)); err != nil {
-				return nil, err
-			}
-			r.renewals.recordUse(batch[i])
-		}
+		return cmp.Or(rep.err, err)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, ctx.Err()
 }
 
 // serials reads the serials of those sessions that exist.
 func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	cmds := make([]*redis.StringCmd, len(ids))
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, id := range ids {
@@ -139,7 +129,7 @@ func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint
 		}
 	})
 	if errors.Is(err, errBreakerOpen) {
-		return unavailable(ctx, err)
+		return err
 	}
 	for i, cmd := range cmds {
 		text, err := cmd.Result()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -49,21 +50,24 @@ type Options struct {
 // Replica is one incarnation of an edge process on a Redis. It is safe for concurrent use.
 type Replica struct {
 	client redis.UniversalClient
-	limits state.Limits
-	prefix string
+	// single is the client of one server, and cluster that of a Cluster, in which the index of unfinished
+	// streams and the accounts may be on other servers than the sessions, so that no script can change
+	// both. The other one is nil.
+	single  *redis.Client
+	cluster *redis.ClusterClient
+	limits  state.Limits
+	prefix  string
 	// accounts begins the keys of accounts.
 	accounts string
 	id       string
 	log      *slog.Logger
-	// shared is prepared by setShared. bucketsApart means that the index of unfinished streams and
-	// the accounts may be on other servers than the sessions, so that no script can change both.
-	shared       []any
-	bucketsApart bool
+	// shared is prepared by setShared.
+	shared []any
 
 	hooks     atomic.Pointer[medium.Hooks]
-	handlers  chan struct{} // bounds the handlers of session events that run at once
+	handlers  errgroup.Group // runs the handlers of session events
 	followers followers
-	notices   notifications
+	acking    sync.Map // chan string, for the replicas that have handled a notification, by its id
 	relay     *Relay
 	announced atomic.Pointer[func()] // of AnnouncedTable.OnAnnounced
 	sweeps    sweeps
@@ -72,8 +76,8 @@ type Replica struct {
 	breakers  breakers
 	logs      logCache
 	seals     *sealer
-	acks      acknowledgements
-	usedAcks  acknowledgements
+	acks      *acknowledgements // nil if the calls that begin need none
+	usedAcks  *acknowledgements // nil if used confirmations need none
 	health    health
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
@@ -95,20 +99,20 @@ var _ medium.Store = (*Replica)(nil)
 // closes it after Close. The client's timeouts bound every operation; with ContextTimeoutEnabled
 // the contexts' deadlines do too. Nothing is sent to Redis before Start.
 func New(client redis.UniversalClient, o Options) (*Replica, error) {
-	if client == nil {
-		return nil, errors.New("a Redis client is needed")
-	}
-	if _, ok := client.(*redis.Ring); ok {
-		return nil, errors.New("a client-side ring cannot keep the state: use a single server, Sentinel or a Cluster")
+	single, _ := client.(*redis.Client)
+	cluster, _ := client.(*redis.ClusterClient)
+	if single == nil && cluster == nil {
+		return nil, fmt.Errorf("a client of type %T cannot keep the state: use a single server, Sentinel or a Cluster", client)
 	}
 	o.Prefix = cmp.Or(o.Prefix, "mcpedge")
 	if strings.ContainsAny(o.Prefix, "{ ") {
 		return nil, fmt.Errorf("key prefix %q: it must not contain \"{\" or a space", o.Prefix)
 	}
 	r := &Replica{
-		client: client, limits: o.Limits.OrDefaults(), prefix: o.Prefix, accounts: cmp.Or(o.Accounts, o.Prefix),
+		client: client, single: single, cluster: cluster, limits: o.Limits.OrDefaults(), prefix: o.Prefix, accounts: cmp.Or(o.Accounts, o.Prefix),
 		id:  escapeID(cmp.Or(o.Replica, "replica")) + "-" + rand.Text(),
-		log: o.Logger, handlers: make(chan struct{}, maxHandlers), ended: make(chan struct{}),
+		log: o.Logger, ended: make(chan struct{}),
+		acks: newAcknowledgements(o.Acknowledge), usedAcks: newAcknowledgements(o.AcknowledgeUsed),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -120,14 +124,11 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r.health.since = time.Now()
 	r.hooks.Store(&medium.Hooks{})
 	r.renewals.init(renewal(r.limits))
-	r.bucketsApart = clustered(client)
 	r.setShared()
-	r.breakers.init(client)
-	r.followers.init()
-	r.notices.init()
-	r.logs.init()
-	r.acks.init(o.Acknowledge)
-	r.usedAcks.init(o.AcknowledgeUsed)
+	r.breakers.nodes, r.breakers.stop = map[string]*breaker{}, make(chan struct{})
+	r.followers.sessions = map[string]map[*follower]struct{}{}
+	r.handlers.SetLimit(maxHandlers)
+	r.logs.m = map[string]map[string]*cachedLog{}
 	r.relay = newRelay(r)
 	return r, nil
 }

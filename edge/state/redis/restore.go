@@ -42,11 +42,8 @@ type known struct {
 
 func (r *Replica) restore(ctx context.Context, rec *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
 	answered := slices.ContainsFunc(rec.Asked, func(q medium.Question) bool { return q.Answer != nil })
-	rep, err := r.run(ctx, knownScript, rec.Session, rec.Stream, rec.ID, text(rec.Epoch), text(rec.N), flag(!answered), flag(runs))
+	rep, err := r.run(ctx, knownScript, rec.Session, rec.ID, rec.Stream, rec.ID, text(rec.Epoch), text(rec.N), flag(!answered), flag(runs))
 	if err != nil {
-		return 0, err
-	}
-	if err := r.refused(rec.Session, rec.ID, rep); err != nil {
 		return 0, err
 	}
 	if rep.code == "stands" {
@@ -120,8 +117,8 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	}
 	size, kept := 0, 0
 	if next.Phase != state.PhaseDone {
-		size, kept = next.Request.Bytes(), keptBytes(next)
-		if r.bucketsApart {
+		size, kept = next.Request.Bytes(), next.KeptBytes()
+		if r.cluster != nil {
 			if err := r.index(ctx, next.Session, next.Stream); err != nil {
 				return err
 			}
@@ -148,17 +145,14 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	if f := k.fields; f["he"] != "" {
 		args = append(args, "he", f["he"], "hs", f["hs"])
 	}
-	rep, err := r.runIndexed(ctx, restoreScript, next.Session, append(append(args, owner...), r.seals.sealFields(next, recordFields(next))...)...)
+	rep, err := r.runOften(ctx, restoreScript, next.Session, next.ID, append(append(args, owner...), r.seals.sealFields(next, recordFields(next))...)...)
 	r.logs.forget(place{r.session(next.Session), next.Stream})
 	r.followers.wake(r.session(next.Session), next.Stream)
 	if err != nil {
 		return err
 	}
-	if err := r.refused(next.Session, next.ID, rep); err != nil {
-		return err
-	}
 	r.dropped.Add(rep.unsigned(0))
-	if rep.number(1) == 1 && r.bucketsApart {
+	if rep.number(1) == 1 && r.cluster != nil {
 		r.unindex(ctx, next.Session, next.Stream)
 	}
 	return nil

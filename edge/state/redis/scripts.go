@@ -28,21 +28,27 @@ func source(name string) string {
 type script struct {
 	*redis.Script
 	name string
+	// indexed means that its second key is the session's bucket of the index of unfinished streams, if that is on the same server.
+	indexed bool
 }
 
 // own compiles a script that does not use a session; of one that works on a session; logs one that
 // also erases its logs; steps one that works on its calls.
-func own(name string) *script   { return compile(name) }
-func of(name string) *script    { return compile(name, "account", "lib") }
-func logs(name string) *script  { return compile(name, "account", "lib", "log") }
-func steps(name string) *script { return compile(name, "account", "lib", "log", "steps") }
+func own(name string) *script  { return compile(name, "clock") }
+func of(name string) *script   { return compile(name, "clock", "account", "lib") }
+func logs(name string) *script { return compile(name, "clock", "account", "lib", "log") }
+func steps(name string) *script {
+	s := compile(name, "clock", "account", "lib", "log", "steps")
+	s.indexed = true
+	return s
+}
 
 func compile(name string, libraries ...string) *script {
 	var b strings.Builder
 	for _, file := range append(libraries, name) {
 		b.WriteString(source(file))
 	}
-	s := &script{redis.NewScript(b.String()), name}
+	s := &script{Script: redis.NewScript(b.String()), name: name}
 	scripts = append(scripts, s)
 	return s
 }
@@ -60,10 +66,10 @@ var (
 	knownScript, restoreScript   = steps("known"), steps("restore")
 	pageScript, orphansScript    = steps("page"), steps("orphans")
 	askingScript, summaryScript  = steps("asking"), steps("summary")
-	acquireScript, renewScript   = own("acquire"), own("renew")
+	acquireScript, renewScript   = own("acquire"), compile("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
-	postponeScript               = own("postpone")
-	borrowScript                 = compile("borrow", "account")
+	postponeScript               = compile("postpone")
+	borrowScript                 = compile("borrow", "clock", "account")
 )
 
 // reply is the result of a session's script.
@@ -99,6 +105,14 @@ func (p reply) unsigned(i int) uint64 { return uint64(p.number(i)) } // #nosec G
 
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
+func (p reply) texts(i int) (out []string) {
+	for _, v := range p.list(i) {
+		s, _ := v.(string)
+		out = append(out, s)
+	}
+	return out
+}
+
 // countedAt, lentAt and utmostAt are the indices of the shared arguments that vary between calls.
 const countedAt, lentAt, utmostAt = 11, 14, 15
 
@@ -110,7 +124,7 @@ func (r *Replica) setShared() {
 		r.id, number(l.SessionTTL.Milliseconds()), number(l.LogTTL.Milliseconds()), number(l.Lease.Milliseconds()),
 		number(int64(l.LogEvents)), number(int64(l.LogBytes)), r.inboxOf(""), number(int64(l.SessionBytes)),
 		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.renewals.every.Milliseconds()),
-		"0", number(int64(l.PrincipalBytes)), flag(r.bucketsApart), "", "0",
+		"0", number(int64(l.PrincipalBytes)), flag(r.cluster != nil), "", "0",
 	}
 }
 
@@ -123,55 +137,64 @@ func (r *Replica) args(counted string, own ...any) []any {
 	return args
 }
 
-// run runs a script on a session and counts a use.
-func (r *Replica) run(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	return r.evalRun(ctx, s, session, []string{r.session(session)}, r.args("0", own...))
+// run runs a script about a call of a session, which is empty if it is about the session alone, and
+// counts a use. The script's refusal is an error.
+func (r *Replica) run(ctx context.Context, s *script, session, call string, own ...any) (reply, error) {
+	return r.runLending(ctx, nil, s, session, call, r.args("0", own...))
 }
 
-// runIndexed runs a script on the calls of a session, with the index of unfinished streams if that
-// is on the same server. It counts a use unless one was counted recently.
-func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	return r.runOften(ctx, s, session, r.indexedKeys(session), own...)
-}
-
-// runOften runs a script on a session. It counts a use unless one was counted recently.
-func (r *Replica) runOften(ctx context.Context, s *script, session string, keys []string, own ...any) (reply, error) {
-	counted := r.renewals.isEarly(session)
-	if counted {
-		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
+// runOften is run, but counts a use only if none was counted recently.
+func (r *Replica) runOften(ctx context.Context, s *script, session, call string, own ...any) (reply, error) {
+	if r.renewals.isEarly(session) {
+		return r.runLending(ctx, nil, s, session, call, r.args("1", own...))
 	}
-	p, err := r.evalRun(ctx, s, session, keys, r.args("0", own...))
-	if err == nil && p.code != "gone" {
+	p, err := r.run(ctx, s, session, call, own...)
+	if err == nil {
 		r.renewals.recordUse(session)
 	}
 	return p, err
 }
 
-// runClaiming runs a script that may claim a call, with the index if that is on the same server,
-// and counts a use.
-func (r *Replica) runClaiming(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	return r.evalRun(ctx, s, session, r.indexedKeys(session), r.args("0", own...))
-}
-
-// indexedKeys returns the session's key and, if it is on the same server, its bucket of the index.
-func (r *Replica) indexedKeys(session string) []string {
-	if r.bucketsApart {
-		return []string{r.session(session)}
-	}
-	return []string{r.session(session), r.bucketOf(session)}
-}
-
-func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
-	if err := ctx.Err(); err != nil {
+// runAcknowledged is run; it then waits until the Redis replicas have the script's writes, and this
+// replica's earlier writes to the session. Otherwise the error is state.ErrUnacknowledged. It does
+// not wait if the script refuses. The use that it counts is a write, at least of the expiry, so that
+// WAIT covers a repetition too.
+func (r *Replica) runAcknowledged(ctx context.Context, s *script, session, call string, own ...any) (reply, error) {
+	leave, err := r.acks.enter(ctx)
+	if err != nil {
 		return reply{}, err
 	}
-	return r.runLending(ctx, session, args, func(args []any) (reply, error) {
-		v, err := r.eval(ctx, s, keys, args...)
+	defer leave()
+	return r.runLending(ctx, r.acks, s, session, call, r.args("0", own...))
+}
+
+// runLending runs a script until its caller's account has lent its session enough. If the session
+// grew during each of maxLends loans, the error is state.ErrUnavailable, and nothing was changed.
+func (r *Replica) runLending(ctx context.Context, acks *acknowledgements, s *script, session, call string, args []any) (reply, error) {
+	keys := []string{r.session(session)}
+	if s.indexed && r.cluster == nil {
+		keys = append(keys, r.bucketOf(session))
+	}
+	for lends := 0; ; lends++ {
+		v, few, err := r.evalAcknowledged(ctx, acks, s, keys, args...)
 		if err != nil {
-			return reply{}, unavailable(ctx, err)
+			return reply{}, err
 		}
-		return r.read(ctx, session, v)
-	})
+		p, err := r.read(ctx, session, v)
+		switch {
+		case err != nil:
+			return reply{}, err
+		case p.code == "ok" && few != nil:
+			return reply{}, few
+		case p.code != "short":
+			return p, r.refused(session, call, p)
+		case lends == maxLends:
+			return reply{}, fmt.Errorf("session %.40q grew %d times while its caller's account was read: %w", session, maxLends, state.ErrUnavailable)
+		}
+		if err := r.lend(ctx, session, args, p); err != nil {
+			return reply{}, err
+		}
+	}
 }
 
 // read splits a script's result, and renews the session's index entry if that is due.
@@ -207,37 +230,49 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	}
 }
 
-// each runs a script on several sessions in one round trip. The results are in their order; that of
-// a session whose record the script cannot read is its error.
-func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any) ([]reply, error) {
-	if err := ctx.Err(); err != nil || len(sessions) == 0 {
-		return nil, err
-	}
-	cmds := make([]*redis.Cmd, len(sessions))
-	err := r.pipe(ctx, func(p redis.Pipeliner) {
-		for i, id := range sessions {
-			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args("0", own(i)...)...)
+// each runs a script on several sessions, on up to pipeline of them in one round trip, and calls visit
+// with each result, in their order. That of a session whose record the script cannot read is its error.
+func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any, visit func(i int, rep reply) error) error {
+	for first := 0; first < len(sessions); first += pipeline {
+		batch := sessions[first:min(first+pipeline, len(sessions))]
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-	})
-	if errors.Is(err, errBreakerOpen) {
-		return nil, unavailable(ctx, err)
-	}
-	out := make([]reply, len(sessions))
-	for i, cmd := range cmds {
-		v, err := cmd.Result()
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = r.eval(ctx, s, []string{r.session(sessions[i])}, r.args("0", own(i)...)...)
+		cmds := make([]*redis.Cmd, len(batch))
+		err := r.pipe(ctx, func(p redis.Pipeliner) {
+			for i, id := range batch {
+				cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args("0", own(first+i)...)...)
+			}
+		})
+		if errors.Is(err, errBreakerOpen) {
+			return err
 		}
-		if unreadable(err) {
-			out[i].err = unavailable(ctx, err)
-			continue
-		}
-		if err != nil {
-			return nil, unavailable(ctx, err)
-		}
-		if out[i], err = r.read(ctx, sessions[i], v); err != nil {
-			return nil, err
+		for i, cmd := range cmds {
+			rep, err := r.replyOf(ctx, cmd, s, batch[i], own, first+i)
+			if err != nil {
+				return err
+			}
+			if err := visit(first+i, rep); err != nil {
+				return err
+			}
 		}
 	}
-	return out, nil
+	return nil
+}
+
+// replyOf returns the result of one command of each. If Redis does not have the script, it runs it again.
+func (r *Replica) replyOf(ctx context.Context, cmd *redis.Cmd, s *script, session string, own func(i int) []any, i int) (reply, error) {
+	v, err := cmd.Result()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		v, err = r.eval(ctx, s, []string{r.session(session)}, r.args("0", own(i)...)...)
+	} else if err != nil {
+		err = unavailable(ctx, err)
+	}
+	switch {
+	case unreadable(err):
+		return reply{err: err}, nil
+	case err != nil:
+		return reply{}, err
+	}
+	return r.read(ctx, session, v)
 }

@@ -35,13 +35,16 @@ func (r *Replica) keepSecret(ctx context.Context, secret []byte) (kept []byte, m
 	var old string
 	err = r.send(ctx, r.secretKey(), func() (err error) {
 		old, err = r.client.SetArgs(ctx, r.secretKey(), secret, redis.SetArgs{Mode: "NX", Get: true}).Result()
+		if missing = errors.Is(err, redis.Nil); missing {
+			return nil
+		}
 		return err
 	})
 	switch {
-	case errors.Is(err, redis.Nil):
-		return secret, true, nil
 	case err != nil:
-		return nil, false, unavailable(ctx, err)
+		return nil, false, err
+	case missing:
+		return secret, true, nil
 	case len(old) != secretSize:
 		return nil, false, errors.Join(state.ErrUnavailable, errors.New("the key "+r.secretKey()+" in Redis is not this service's: delete it, or use another prefix"))
 	}

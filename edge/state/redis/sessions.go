@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -15,12 +13,9 @@ import (
 // Create implements medium.Sessions. The bound on sessions may be exceeded by a few if Redis takes
 // longer than a second.
 func (r *Replica) Create(ctx context.Context, s *state.Session) error {
-	if s.ID == "" {
-		return errors.New("a session needs an id")
-	}
-	size := s.Bytes()
-	if size > r.limits.SessionBytes {
-		return fmt.Errorf("session %.40q: %w", s.ID, &state.RoomError{More: size, Max: r.limits.SessionBytes})
+	size, err := s.Check(r.limits.SessionBytes)
+	if err != nil {
+		return err
 	}
 	key := r.principal(s.Principal)
 	reserved, err := r.acquire(ctx, key, s)
@@ -29,36 +24,18 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	bare := *s
 	bare.Principal.Claims = nil // Most sessions keep their first credentials.
-	args := []any{r.seals.seal(bindRecord(s.ID), pack(&bare, (*codec).session)), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
+	args := []any{r.seals.seal(bindRecord(s.ID), pack(&bare, (*codec).session)), text(s.Serial), key, rand.Text(), size, millis(s.Keep), r.account(s)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, r.seals.sealName(bindSubscription(s.ID), uri))
 	}
-	rep, err := r.run(ctx, createScript, s.ID, args...)
-	if err != nil {
-		if reserved && errors.Is(err, state.ErrLimit) {
+	if _, err := r.run(ctx, createScript, s.ID, "", args...); err != nil {
+		if reserved && (errors.Is(err, state.ErrLimit) || errors.Is(err, state.ErrExists)) {
 			r.release(ctx, key, s.ID)
 		}
 		return err // Otherwise the outcome is unknown: the reservation expires.
 	}
-	if rep.code != "ok" && reserved {
-		r.release(ctx, key, s.ID)
-	}
-	switch rep.code {
-	case "owned":
-		return r.refused(s.ID, "", rep)
-	case "exists":
-		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
-	}
 	r.renewals.recordUse(s.ID)
 	return nil
-}
-
-// milliseconds formats a time for the scripts, in ms since 1970; 0 is the zero time.
-func milliseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }
 
 // Load implements medium.Sessions.
@@ -66,35 +43,27 @@ func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Session
 	if !use {
 		return r.peek(ctx, id)
 	}
-	s, requests, err := r.load(ctx, id)
+	rep, err := r.run(ctx, loadScript, id, "")
 	if err != nil {
 		return nil, err
 	}
-	return &state.SessionInfo{Session: s, Requests: requests}, nil
-}
-
-// load returns a session, and the request ids of its calls that are not done.
-func (r *Replica) load(ctx context.Context, id string) (s *state.Session, requests []string, err error) {
-	rep, err := r.run(ctx, loadScript, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	if rep.code == "gone" {
-		return nil, nil, noSession(id)
-	}
 	r.renewals.recordUse(id)
-	for _, v := range rep.list(1) {
-		request, _ := v.(string)
-		requests = append(requests, request)
+	s, err := r.readReplied(id, rep.list(0))
+	if err != nil {
+		return nil, err
 	}
-	s, err = r.readSession(id, rep.list(0))
-	return s, requests, err
+	return &state.SessionInfo{Session: s, Requests: rep.texts(1)}, nil
 }
 
-// readSession converts the result of the scripts' function record: record, serial, subscriptions.
-func (r *Replica) readSession(id string, list []any) (*state.Session, error) {
-	rep := reply{rest: list}
-	record, err := r.seals.open(bindRecord(id), rep.text(0))
+// readReplied converts the result of the scripts' function record.
+func (r *Replica) readReplied(id string, record []any) (*state.Session, error) {
+	rep := reply{rest: record}
+	return r.readSession(id, rep.text(0), rep.text(1), rep.texts(2))
+}
+
+// readSession converts a session as it is stored: record, serial, subscriptions.
+func (r *Replica) readSession(id, sealed, number string, subscriptions []string) (*state.Session, error) {
+	record, err := r.seals.open(bindRecord(id), sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -102,17 +71,15 @@ func (r *Replica) readSession(id string, list []any) (*state.Session, error) {
 	if err := unpack(record, s, (*codec).session); err != nil {
 		return nil, err
 	}
-	if s.Serial, err = serial(s.ID, rep.text(1)); err != nil {
+	if s.Serial, err = serial(s.ID, number); err != nil {
 		return nil, err
 	}
-	for _, v := range rep.list(2) {
-		if stored, ok := v.(string); ok {
-			uri, err := r.seals.open(bindSubscription(id), stored)
-			if err != nil {
-				return nil, err
-			}
-			s.Subscriptions = append(s.Subscriptions, string(uri))
+	for _, stored := range subscriptions {
+		uri, err := r.seals.open(bindSubscription(id), stored)
+		if err != nil {
+			return nil, err
 		}
+		s.Subscriptions = append(s.Subscriptions, string(uri))
 	}
 	return s, nil
 }
@@ -125,11 +92,11 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 	old, read := p.From, false
 	for {
 		if old == nil {
-			var err error
-			if old, _, err = r.load(ctx, id); err != nil {
+			loaded, err := r.Load(ctx, id, true)
+			if err != nil {
 				return nil, err
 			}
-			read = true
+			old, read = loaded.Session, true
 		}
 		next, changed, err := old.With(p, r.limits.Subscriptions)
 		switch {
@@ -144,21 +111,14 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			return old, nil
 		}
 		next.Serial++
-		rep, err := r.run(ctx, updateScript, id, r.updateArgs(old, next, p)...)
+		rep, err := r.run(ctx, updateScript, id, "", r.updateArgs(old, next, p)...)
 		if err != nil {
 			return nil, err
 		}
-		switch rep.code {
-		case "gone":
-			return nil, noSession(id)
-		case "room":
-			return nil, fmt.Errorf("session %.40q: %w", id, r.noRoom(rep))
-		case "owned":
-			return nil, r.refused(id, "", rep)
-		case "ok":
+		if rep.code == "ok" {
 			return next, nil
 		}
-		if old, err = r.readSession(id, rep.list(0)); err != nil {
+		if old, err = r.readReplied(id, rep.list(0)); err != nil {
 			return nil, err
 		}
 		read = true
@@ -172,7 +132,7 @@ func (r *Replica) updateArgs(old, next *state.Session, p state.Patch) []any {
 		begins = r.seals.sealName(bindSubscription(old.ID), p.Subscribe)
 	}
 	args := []any{
-		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), r.seals.seal(bindRecord(old.ID), pack(next, (*codec).session)), next.Bytes(), begins,
+		text(old.Serial), text(next.Serial), r.seals.seal(bindRecord(old.ID), pack(next, (*codec).session)), next.Bytes(), begins,
 	}
 	if p.Unsubscribe != "" {
 		args = append(args, r.seals.formsOf(bindSubscription(old.ID), p.Unsubscribe)...)
@@ -183,30 +143,18 @@ func (r *Replica) updateArgs(old, next *state.Session, p state.Patch) []any {
 // Delete implements medium.Sessions. If the reply of an erasure is lost, the session counts for its
 // principal a while longer.
 func (r *Replica) Delete(ctx context.Context, id string) error {
-	rep, err := r.run(ctx, deleteScript, id, state.NotifiableFor.Milliseconds())
+	rep, err := r.run(ctx, deleteScript, id, "", state.NotifiableFor.Milliseconds())
 	r.logs.forgetSession(r.session(id))
 	r.followers.wakeAll(r.session(id))
-	if err != nil {
+	if err != nil || rep.code == "erased" {
 		return err
 	}
-	switch rep.code {
-	case "gone":
-		return noSession(id)
-	case "erased":
-		return nil
-	}
 	r.release(ctx, rep.text(0), id)
-	if account := rep.text(2); r.bucketsApart && account != "" {
+	if account := rep.text(2); r.cluster != nil && account != "" {
 		actx, cancel := detachedContext(ctx)
 		r.settle(actx, id, account, "0", "0")
 		cancel()
 	}
-	var streams []string
-	for _, s := range rep.list(1) {
-		if name, ok := s.(string); ok {
-			streams = append(streams, name)
-		}
-	}
-	r.unindex(ctx, id, streams...)
+	r.unindex(ctx, id, rep.texts(1)...)
 	return nil
 }

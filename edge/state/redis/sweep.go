@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 const (
@@ -34,6 +36,8 @@ const (
 	waiting, waitingApart = time.Hour, time.Minute
 	// bucketLife is the lifetime of an unused bucket.
 	bucketLife = 60 * 24 * time.Hour
+	// mostUnreadable bounds the sessions with unreadable records that are logged.
+	mostUnreadable = 100
 	// markLife is the lifetime of the mark of a replica that has left. It is longer than sweeps take
 	// to find all calls of the replica.
 	markLife = time.Hour
@@ -53,21 +57,18 @@ type sweeps struct {
 // call looks for orphans in a bounded part of the index, and the next continues after it; with very
 // many unfinished streams it takes several to see all. A Beat during the sweep of another sends a
 // heartbeat and does nothing else.
-func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.ClaimTarget, error) {
+func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (orphans []medium.ClaimTarget, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if leaving {
 		return nil, r.leave(ctx)
 	}
-	orphans, err := r.beatAndSweep(ctx, most)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		r.lapses.failed(r.limits.Lease)
-	}
-	return orphans, err
-}
-
-func (r *Replica) beatAndSweep(ctx context.Context, most int) ([]medium.ClaimTarget, error) {
+	defer func() {
+		if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+			r.lapses.failed(r.limits.Lease)
+		}
+	}()
 	if err := r.beat(ctx); err != nil {
 		return nil, err
 	}
@@ -103,8 +104,7 @@ func (r *Replica) beat(ctx context.Context) error {
 	}
 	r.life.Unlock()
 	if err != nil {
-		canceled := errors.Is(ctx.Err(), context.Canceled)
-		if err = unavailable(ctx, err); !canceled {
+		if !errors.Is(ctx.Err(), context.Canceled) {
 			r.health.failed(err)
 		}
 		return err
@@ -121,30 +121,21 @@ func (r *Replica) leave(ctx context.Context) error {
 	r.left.Store(true)
 	mark, key := r.leftMark(r.id), r.heartbeat(r.id)
 	if err := r.send(ctx, mark, func() error { return r.client.Set(ctx, mark, 1, markLife).Err() }); err != nil {
-		return unavailable(ctx, err)
+		return err
 	}
-	if err := r.send(ctx, key, func() error { return r.client.Del(ctx, key).Err() }); err != nil {
-		return unavailable(ctx, err)
-	}
-	return nil
+	return r.send(ctx, key, func() error { return r.client.Del(ctx, key).Err() })
 }
 
 // index adds a stream to the index before it exists.
 func (r *Replica) index(ctx context.Context, session, stream string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	_, err := r.eval(ctx, indexScript, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds())
-	if err != nil {
-		return unavailable(ctx, err)
-	}
-	return nil
+	return err
 }
 
 // reindex makes the sweeps check the stream of a claimed call, if the script that claimed it could
 // not. A failure only delays the check.
 func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
-	if !r.bucketsApart {
+	if r.cluster == nil {
 		return
 	}
 	actx, cancel := detachedContext(ctx)
@@ -231,7 +222,7 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 		}
 	})
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	out := map[string][]indexEntry{}
 	now := float64(clock.Val().UnixMicro()) / 1000
@@ -243,7 +234,7 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 		}
 		for _, z := range entries[:due] {
 			m, _ := z.Member.(string)
-			if session, stream, ok := unindexed(m); ok {
+			if session, stream, ok := cutCounted(m); ok {
 				out[session] = append(out[session], indexEntry{r.bucket(n), m, stream, z.Score})
 			}
 		}
@@ -255,58 +246,63 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 // streams. It passes over sessions with unreadable records, whose calls cannot be continued, so that
 // they do not prevent the takeover of all others.
 func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
-	ids := make([]string, 0, len(sessions))
-	for id := range sessions {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(sessions))
 	var out []suspect
 	stale, waits := map[string][]any{}, map[string][]any{}
 	longest := waiting
-	if r.bucketsApart {
+	if r.cluster != nil {
 		longest = waitingApart
 	}
-	for batch := range slices.Chunk(ids, pipeline) {
-		replies, err := r.each(ctx, orphansScript, batch, func(i int) []any {
-			args := append(make([]any, 0, 1+len(sessions[batch[i]])), longest.Milliseconds())
-			for _, e := range sessions[batch[i]] {
-				args = append(args, e.stream)
-			}
-			return args
-		})
-		if err != nil {
-			return nil, err
+	err := r.each(ctx, orphansScript, ids, func(i int) []any {
+		args := append(make([]any, 0, 1+len(sessions[ids[i]])), longest.Milliseconds())
+		for _, e := range sessions[ids[i]] {
+			args = append(args, e.stream)
 		}
-		for i, rep := range replies {
-			if rep.err != nil {
-				r.skipUnreadable(batch[i], rep.err)
-				continue
-			}
-			streams, again := reply{rest: rep.list(0)}, reply{rest: rep.list(1)}
-			for j, e := range sessions[batch[i]] {
-				calls := streams.list(j)
-				if len(calls) == 0 {
-					stale[e.bucket] = append(stale[e.bucket], e.member)
-				} else if due := again.text(j); due != "0" {
-					waits[e.bucket] = append(waits[e.bucket], e.member, strconv.FormatFloat(e.score, 'f', -1, 64), due)
-				}
-				out = append(out, readSuspects(batch[i], calls)...)
-			}
+		return args
+	}, func(i int, rep reply) error {
+		if rep.err != nil {
+			r.skipUnreadable(ids[i], rep.err)
+			return nil
 		}
-	}
-	if err := r.postpone(ctx, waits); err != nil {
+		streams, again := reply{rest: rep.list(0)}, reply{rest: rep.list(1)}
+		for j, e := range sessions[ids[i]] {
+			calls := streams.list(j)
+			if len(calls) == 0 {
+				stale[e.bucket] = append(stale[e.bucket], e.member)
+			} else if due := again.text(j); due != "0" {
+				waits[e.bucket] = append(waits[e.bucket], e.member, strconv.FormatFloat(e.score, 'f', -1, 64), due)
+			}
+			out = append(out, readSuspects(ids[i], calls)...)
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	return out, r.prune(ctx, stale)
-}
-
-// postpone delays the next check of index entries, by bucket: see postpone.lua.
-func (r *Replica) postpone(ctx context.Context, waits map[string][]any) error {
 	for bucket, args := range waits {
 		if _, err := r.eval(ctx, postponeScript, []string{bucket}, args...); err != nil {
-			return unavailable(ctx, err)
+			return nil, err
 		}
 	}
-	return nil
+	for bucket, members := range stale {
+		if _, err := r.eval(ctx, pruneScript, []string{bucket}, append([]any{staleAge.Milliseconds()}, members...)...); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// skipUnreadable logs, once, that a sweep cannot read a session. The caller holds r.sweeps.busy.
+func (r *Replica) skipUnreadable(session string, err error) {
+	if _, logged := r.sweeps.unreadable[session]; logged || len(r.sweeps.unreadable) >= mostUnreadable {
+		return
+	}
+	if r.sweeps.unreadable == nil {
+		r.sweeps.unreadable = map[string]struct{}{}
+	}
+	r.sweeps.unreadable[session] = struct{}{}
+	r.log.Warn("a session or task in Redis has a damaged record: its calls are not taken over when their replica is lost",
+		"session", telemetry.SessionPrint(session), "error", err)
 }
 
 // readSuspects converts the calls of one stream from orphans.lua.
@@ -321,39 +317,26 @@ func readSuspects(session string, calls []any) (out []suspect) {
 	return out
 }
 
-// prune removes entries, by bucket, from the index unless they are young.
-func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
-	for bucket, members := range stale {
-		args := append([]any{staleAge.Milliseconds()}, members...)
-		if _, err := r.eval(ctx, pruneScript, []string{bucket}, args...); err != nil {
-			return unavailable(ctx, err)
-		}
-	}
-	return nil
-}
-
 // fate is the fate of a call's owner: whether it is lost, and whether it left before.
 type fate struct{ lost, left bool }
 
 // lost returns which owners have left, or have no heartbeat while that counts. An empty owner is
 // none, and never lost.
 func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate, error) {
-	alive, left := map[string]*redis.IntCmd{}, map[string]*redis.IntCmd{}
-	err := r.pipe(ctx, func(p redis.Pipeliner) {
-		for _, s := range suspects {
-			if s.owner != "" && alive[s.owner] == nil {
-				alive[s.owner] = p.Exists(ctx, r.heartbeat(s.owner))
-				left[s.owner] = p.Exists(ctx, r.leftMark(s.owner))
-			}
+	var owners, keys []string
+	for _, s := range suspects {
+		if s.owner != "" && !slices.Contains(owners, s.owner) {
+			owners, keys = append(owners, s.owner), append(keys, r.heartbeat(s.owner), r.leftMark(s.owner))
 		}
-	})
+	}
+	there, err := r.exist(ctx, keys)
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	out, counts := map[string]fate{}, r.lapses.count(r.limits.Lease)
-	for owner, cmd := range alive {
-		has := left[owner].Val() != 0
-		out[owner] = fate{lost: cmd.Val() == 0 && (has || counts), left: has}
+	for i, owner := range owners {
+		beats, left := there[2*i], there[2*i+1]
+		out[owner] = fate{lost: !beats && (left || counts), left: left}
 	}
 	return out, nil
 }

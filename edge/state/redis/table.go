@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -38,7 +37,7 @@ func (t *Table) Digests(ctx context.Context) (out map[string]string, err error) 
 		return err
 	})
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	for name, digest := range out {
 		bare, sealed := strings.CutSuffix(digest, t.sealedBy())
@@ -66,7 +65,7 @@ func (t *Table) Values(ctx context.Context, names []string) (map[string][]byte, 
 		return err
 	})
 	if err != nil {
-		return nil, unavailable(ctx, err)
+		return nil, err
 	}
 	out := make(map[string][]byte, len(names))
 	for i, v := range found {
@@ -84,7 +83,7 @@ func (t *Table) Values(ctx context.Context, names []string) (map[string][]byte, 
 
 // Write implements ownership.Store.
 func (t *Table) Write(ctx context.Context, set map[string]ownership.Value, drop []string) error {
-	err := t.r.send(ctx, t.key, func() error {
+	return t.r.send(ctx, t.key, func() error {
 		_, err := t.r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for name, v := range set {
 				p.HSet(ctx, t.key, name, t.r.seals.seal(bindNames(name), v.Bytes))
@@ -98,8 +97,4 @@ func (t *Table) Write(ctx context.Context, set map[string]ownership.Value, drop 
 		})
 		return err
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return unavailable(ctx, err)
-	}
-	return nil
 }

@@ -1,5 +1,5 @@
 -- Functions on the accounts of callers, which bound what all sessions of a caller keep, in all
--- media together. This file needs no library and precedes the session scripts.
+-- media together. This file follows clock.lua and precedes the session scripts.
 --
 -- An account is a sorted set of sessions, scored by their expected end, and a hash, with the suffix
 -- ":b", of the bytes that each session has, with their sum under the empty name. Both keys expire
@@ -13,7 +13,7 @@ local function giveback(account, session)
   if redis.call('ZCARD', account) == 0 then
     redis.call('DEL', account .. ':b', account .. ':c')
   elseif had ~= 0 then
-    redis.call('HINCRBY', account .. ':b', '', string.format('%.0f', -had))
+    redis.call('HINCRBY', account .. ':b', '', int(-had))
   end
 end
 
@@ -21,7 +21,6 @@ end
 -- bound. Returns the lent bytes. If they do not fit, it returns nil and the bytes of the other
 -- sessions.
 local function borrow(account, session, want, least, most, now, till, force)
-  local function int(n) return string.format('%.0f', n) end
   for _, ended in ipairs(redis.call('ZRANGEBYSCORE', account, '-inf', int(now), 'LIMIT', 0, 256)) do giveback(account, ended) end
   local had = redis.call('HMGET', account .. ':b', session, '')
   local own, sum = tonumber(had[1] or 0), tonumber(had[2] or 0)

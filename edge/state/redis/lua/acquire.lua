@@ -1,9 +1,6 @@
 -- Counts a session of a principal. KEYS[1]: its sessions, scored by their expected end. ARGV:
 -- session, bound, life of a reservation in ms, 1 to request sessions to check. Returns ok, had, or
 -- full with some sessions that may have ended.
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local function int(n) return string.format('%.0f', n) end
 local life = tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', int(now))
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return { 'had', {} } end

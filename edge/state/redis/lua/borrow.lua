@@ -3,12 +3,10 @@
 -- and the number of bytes below which sessions that may have ended are returned, or "". It never
 -- reduces a loan. Returns the lent bytes, or -1, then the bytes of other sessions, and some
 -- sessions that may have ended.
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if tonumber(ARGV[2]) == 0 then
   giveback(KEYS[1], ARGV[1])
   return { '0', '0', {} }
 end
 local got, others = borrow(KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), now, now + tonumber(ARGV[5]), ARGV[6] == '1')
-if got and got >= tonumber(ARGV[7] or 0) then return { string.format('%.0f', got), '0', {} } end
-return { string.format('%.0f', got or -1), string.format('%.0f', others or 0), ending(KEYS[1]) }
+if got and got >= tonumber(ARGV[7] or 0) then return { int(got), '0', {} } end
+return { int(got or -1), int(others or 0), ending(KEYS[1]) }

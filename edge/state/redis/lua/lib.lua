@@ -25,17 +25,12 @@ local A = 16
 -- The bytes that the session keeps: its record, its unfinished calls, and its logs; see run.
 local total = 0
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-
 -- The life in ms of a call without a deadline after its last write, and of a holder after its last
 -- use.
 local endless, holding = 30 * 24 * 3600 * 1000, 600 * 1000
 
 -- The phases of a call.
 local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
-
-local function int(n) return string.format('%.0f', n) end
 
 local function streamkeys(stream)
   return { K .. ':t:' .. stream, K .. ':l:' .. stream }

@@ -145,20 +145,5 @@ local function addall(s, call, packed, highest)
   return highest
 end
 
--- Moves a stream to the finished ones: its keys and those of its calls remain for replays. Returns
--- the number of finished streams.
-local function retire(s, calls)
-  -- The score has microseconds, because the oldest streams are deleted first.
-  redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
-  local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':e')
-  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
-  for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
-  if kept == 1 then redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, sess.kp, now + ttl))) end
-  if kept > maxstreams then
-    for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
-  end
-  return kept
-end
-
 -- Returns the number of owners in an epoch (see state.Epoch).
 local function counter(epoch) return math.floor(epoch / 4294967296) end

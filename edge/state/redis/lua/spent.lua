@@ -2,6 +2,5 @@
 -- their expiry in ms. ARGV: the digest of the id. Returns 1 if it was used and has not expired, and
 -- otherwise 0.
 local until_ms = redis.call('ZSCORE', KEYS[1], ARGV[1])
-local clock = redis.call('TIME')
-if until_ms and tonumber(until_ms) > clock[1] * 1000 + math.floor(clock[2] / 1000) then return 1 end
+if until_ms and tonumber(until_ms) > now then return 1 end
 return 0

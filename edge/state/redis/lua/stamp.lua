@@ -3,10 +3,9 @@
 -- and digests. ARGV: the name, the greatest time that the replica knew in ms, the value before and
 -- after its time, and the digest without its time. Returns the time. A digest begins with the time,
 -- in 16 hexadecimal digits, and a point.
-local clock = redis.call('TIME')
-local at = math.max(clock[1] * 1000 + math.floor(clock[2] / 1000), ARGV[2] + 1)
+local at = math.max(now, ARGV[2] + 1)
 local was = tonumber(string.match(redis.call('HGET', KEYS[2], ARGV[1]) or '', '^(' .. string.rep('%x', 16) .. ')%.') or '', 16)
 if was and was < 253402300799999 then at = math.max(at, was + 1) end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. string.format('%.0f', at) .. ARGV[4])
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. int(at) .. ARGV[4])
 redis.call('HSET', KEYS[2], ARGV[1], string.format('%016x', at) .. '.' .. ARGV[5])
-return string.format('%.0f', at)
+return int(at)

@@ -87,14 +87,9 @@ local function claimed(call, random)
   return c[1] == me and c[2] == '1' and tonumber(c[3]) % 4294967296 == tonumber(random) and c[4] == '0'
 end
 
--- Makes sweeps check a stream from now on. bucket is the index, if it is on this server, and
+-- Assigns a call to this replica, and makes sweeps check its stream from now on. cancel is false, or by
+-- whom the call was cancelled, '' if that is unknown. bucket is the index, if it is on this server, and
 -- session the session as in the index's entries.
-local function index(bucket, session, stream)
-  if bucket then redis.call('ZADD', bucket, string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), session .. stream) end
-end
-
--- Assigns a call to this replica, and makes sweeps check it, see index. cancel is false, or by whom
--- the call was cancelled, '' if that is unknown.
 local function claim(call, random, lapsed, cancel, bucket, session)
   local key = K .. ':c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt', 'cx')
@@ -121,7 +116,7 @@ local function claim(call, random, lapsed, cancel, bucket, session)
     redis.call('HSET', K .. ':t:' .. c[5], 'seq', c[2])
   end
   keepstream(c[5], call)
-  index(bucket, session, c[5])
+  if bucket then redis.call('ZADD', bucket, string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), session .. c[5]) end
 end
 
 -- Extends the expiry of the map, which may be new.
@@ -130,10 +125,21 @@ local function keepmap()
 end
 
 -- Ends a stream whose calls are all done. bucket is the index, if it is on this server, and member
--- the stream's entry.
+-- the stream's entry. The keys of the stream and of its calls remain for replays.
 local function finish(s, calls, bucket, member)
   sess.open = math.max(sess.open - 1, 0)
   redis.call('HSET', K .. ':m', 'z:' .. s.name, int(s.len))
-  if retire(s, calls) == 1 and sess.open == 0 then keepmap() end
+  -- The score has microseconds, because the oldest streams are deleted first.
+  redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
+  local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':e')
+  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
+  for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
+  if kept == 1 then
+    redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, sess.kp, now + ttl)))
+    if sess.open == 0 then keepmap() end
+  end
+  if kept > maxstreams then
+    for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
+  end
   if bucket then redis.call('ZREM', bucket, member) end
 end
