@@ -91,12 +91,9 @@ func (e *RoomError) Error() string {
 	return fmt.Sprintf("the session keeps %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
 }
 
-// PrincipalRoomError means that a write does not fit within PrincipalBytes. It is an ErrLimit.
-type PrincipalRoomError struct {
-	// Used is the size of the sessions of the principal, or of the address of an anonymous caller.
-	// More is the size of the addition, and Max the bound, in bytes.
-	Used, More, Max int
-}
+// PrincipalRoomError means that a write does not fit within PrincipalBytes. It is an ErrLimit. Used is
+// the size of the sessions of the principal, or of the address of an anonymous caller.
+type PrincipalRoomError RoomError
 
 // Error implements error.
 func (e *PrincipalRoomError) Error() string {

@@ -92,8 +92,6 @@ func (w *Write) Check(maxResult int) error {
 		case slices.ContainsFunc(w.Begin[:i], func(o *Record) bool { return o.ID == b.ID }):
 			return fmt.Errorf("call %.40q begins twice: %w", b.ID, state.ErrExists)
 		}
-	}
-	for _, b := range w.Begin {
 		if err := bounded(b.ID, "a state", len(b.State), maxResult); err != nil {
 			return err
 		}

@@ -96,24 +96,15 @@ func (m *Medium) lookForExpired(s *session, now time.Time) {
 // are locked have not expired.
 func (m *Medium) sweepAccount(s *session, now time.Time) {
 	var gone []*session
-	m.sessions.Range(func(_, v any) bool {
-		o := v.(*session)
+	for o := range sessionsIn(&m.sessions) {
 		if o == s || o.account != s.account || !o.mu.TryLock() {
-			return true
+			continue
 		}
-		if m.expired(o, now) {
-			m.erase(o)
+		if m.freeExpired(o, now) {
 			gone = append(gone, o)
-		} else {
-			for _, l := range o.streams {
-				if m.lapsed(l, now) {
-					m.dropStream(o, l)
-				}
-			}
 		}
 		o.mu.Unlock()
-		return true
-	})
+	}
 	if len(gone) == 0 {
 		return
 	}
@@ -184,20 +175,15 @@ func (m *Medium) reclaim(h *budget.Holder) (freed bool) {
 	if last != 0 && now-time.Duration(last) < reclaimEvery || !m.reclaimed.CompareAndSwap(last, int64(max(now, 1))) {
 		return false
 	}
-	m.sessions.Range(func(_, v any) bool {
-		s := v.(*session)
+	for s := range sessionsIn(&m.sessions) {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.memory.Holder() != h {
-			return true
-		}
-		for i := len(s.finished) - 1; i >= 0; i-- {
+		for i := len(s.finished) - 1; i >= 0 && s.memory.Holder() == h; i-- {
 			if l := s.finished[i]; len(s.followers[l.name]) == 0 {
 				m.dropStream(s, l)
 				freed = true
 			}
 		}
-		return true
-	})
+		s.mu.Unlock()
+	}
 	return freed
 }

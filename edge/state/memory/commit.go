@@ -125,7 +125,7 @@ func (m *Medium) open(s *session, l *stream) {
 func (m *Medium) addCall(s *session, c *storedCall) {
 	put(&s.calls, c.ID, c)
 	if len(s.running) == 0 {
-		m.running.Store(s, nil)
+		m.running.Store(s.id, s)
 	}
 	put(&s.running, c, struct{}{})
 	m.charge(s, weight(&c.Record))
@@ -175,7 +175,6 @@ func (m *Medium) step(s *session, c *storedCall, w *medium.Write, next *medium.R
 	m.append(s, c, entries)
 	if w.Next == medium.NextDone {
 		m.endStream(s, c)
-		m.trim(s)
 	}
 	if len(entries) > 0 || w.Next == medium.NextDone {
 		s.wake(l.name)
@@ -218,15 +217,19 @@ func bytesOf(asks []state.Ask) (n int) {
 	return n
 }
 
-// endStream ends the stream of a call that is done, if it was the last.
+// endStream ends the stream of a call that is done, if it was the last. It drops the oldest finished
+// streams beyond StreamsPerSession.
 func (m *Medium) endStream(s *session, c *storedCall) {
 	delete(s.running, c)
 	if len(s.running) == 0 {
-		m.running.Delete(s)
+		m.running.CompareAndDelete(s.id, s)
 	}
 	if c.stream.unfinished--; c.stream.unfinished == 0 {
 		s.open--
 		c.stream.ended = s.used
 		s.finished = append(s.finished, c.stream)
+	}
+	for len(s.finished) > m.limits.StreamsPerSession {
+		m.dropStream(s, s.finished[0])
 	}
 }

@@ -27,9 +27,9 @@ func (m *Medium) Snapshot(id string) (back func()) {
 		s.streams, s.calls, s.requests, s.asks, s.running, s.open, s.finished = c.streams, c.calls, c.requests, c.asks, c.running, c.open, c.finished
 		m.charge(s, c.bytes-s.bytes)
 		if len(s.running) > 0 {
-			m.running.Store(s, nil)
+			m.running.Store(s.id, s)
 		} else {
-			m.running.Delete(s)
+			m.running.Delete(s.id)
 		}
 	}
 }

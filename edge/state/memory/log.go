@@ -88,13 +88,6 @@ func (m *Medium) fits(s *session, l *stream, more int) error {
 	return &state.RoomError{Used: s.bytes, More: more, Max: m.limits.SessionBytes}
 }
 
-// trim drops the oldest finished streams of a locked session beyond StreamsPerSession.
-func (m *Medium) trim(s *session) {
-	for len(s.finished) > m.limits.StreamsPerSession {
-		m.dropStream(s, s.finished[0])
-	}
-}
-
 // Summaries implements medium.Logs.
 func (r *Store) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
 	now, err := r.ready(ctx)

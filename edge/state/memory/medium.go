@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Medium struct {
 	sessions   sync.Map // id → *session
 	erased     sync.Map // id → *tombstone
 	principals principals
-	running    sync.Map // *session, those with calls that are not done, for Beat
+	running    sync.Map // id → *session, those with calls that are not done, for Beat
 
 	closed atomic.Bool
 	armed  atomic.Bool
@@ -93,6 +94,13 @@ func (m *Medium) Stats() Stats {
 	}
 }
 
+// sessionsIn visits the sessions of a map by id.
+func sessionsIn(m *sync.Map) iter.Seq[*session] {
+	return func(yield func(*session) bool) {
+		m.Range(func(_, s any) bool { return yield(s.(*session)) })
+	}
+}
+
 // lock finds a live session and locks it.
 func (m *Medium) lock(id string, now time.Time) (*session, error) {
 	if v, ok := m.sessions.Load(id); ok {
@@ -136,7 +144,7 @@ func (m *Medium) erase(s *session) {
 	m.streamCount.Add(-int64(len(s.streams)))
 	m.charge(s, -s.bytes)
 	m.accounts.close(s.account)
-	m.running.Delete(s)
+	m.running.CompareAndDelete(s.id, s)
 	for stream := range s.followers {
 		s.wake(stream)
 	}

@@ -49,7 +49,6 @@ func (r *Store) Restore(ctx context.Context, rec *medium.Record, entries []mediu
 	}
 	if next.Phase == state.PhaseDone && before.Phase != state.PhaseDone {
 		r.m.endStream(s, c)
-		r.m.trim(s)
 	}
 	s.wake(l.name)
 	return verdict, nil

@@ -100,11 +100,8 @@ func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Clai
 }
 
 // runningSessions returns the sessions with calls that are not done, in a random order.
-func (m *Medium) runningSessions() (out []*session) {
-	m.running.Range(func(s, _ any) bool {
-		out = append(out, s.(*session))
-		return true
-	})
+func (m *Medium) runningSessions() []*session {
+	out := slices.Collect(sessionsIn(&m.running))
 	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] }) // #nosec G404 -- an order is no secret
 	return out
 }

@@ -42,10 +42,17 @@ func (m *Medium) interval() time.Duration {
 // sweep frees expired objects. It schedules itself again while any objects remain.
 func (m *Medium) sweep() {
 	now := m.clock()
-	m.sessions.Range(func(_, v any) bool {
-		m.sweepSession(v.(*session), now)
-		return !m.closed.Load()
-	})
+	for s := range sessionsIn(&m.sessions) {
+		s.mu.Lock()
+		gone := m.freeExpired(s, now)
+		s.mu.Unlock()
+		if gone {
+			m.principals.release(s)
+		}
+		if m.closed.Load() {
+			break
+		}
+	}
 	m.erased.Range(func(id, v any) bool {
 		if now.After(v.(*tombstone).until) && m.erased.CompareAndDelete(id, v) {
 			m.tombstones.Add(-1)
@@ -58,20 +65,19 @@ func (m *Medium) sweep() {
 	}
 }
 
-func (m *Medium) sweepSession(s *session, now time.Time) {
-	s.mu.Lock()
+// freeExpired frees what has expired of a locked session. It reports whether that is the session, which
+// principals.release must follow.
+func (m *Medium) freeExpired(s *session, now time.Time) (gone bool) {
 	if m.expired(s, now) {
 		m.erase(s)
-		s.mu.Unlock()
-		m.principals.release(s)
-		return
+		return true
 	}
-	defer s.mu.Unlock()
 	for _, l := range s.streams {
 		if m.lapsed(l, now) {
 			m.dropStream(s, l)
 		}
 	}
+	return false
 }
 
 // lapsed reports whether a finished stream can no longer be replayed.
