@@ -114,9 +114,6 @@ func (a *acknowledgements) drop(caller string) {
 // Redis replicas have its writes. few is the error if too few of them have these in time; v is then
 // valid. The caller must have entered.
 func (r *Replica) evalAcknowledged(ctx context.Context, a *acknowledgements, s *script, keys []string, args ...any) (v any, few, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
 	var got int64
 	began := time.Now()
 	err = r.send(ctx, keys[0], func() (err error) {
@@ -156,7 +153,12 @@ func (r *Replica) acknowledged(ctx context.Context, a *acknowledgements, s *scri
 			r.cluster.ReloadState(ctx)
 		}
 		moved := redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "TRYAGAIN")
-		if r.cluster == nil || !moved || try == movedTries || !pause(ctx, movedPause) {
+		if r.cluster == nil || !moved || try == movedTries {
+			return v, got, err
+		}
+		select {
+		case <-time.After(movedPause):
+		case <-ctx.Done():
 			return v, got, err
 		}
 	}
@@ -188,14 +190,4 @@ func (a *acknowledgements) exchange(ctx context.Context, node *redis.Client, s *
 	}
 	got, err = waited.Int64()
 	return ran.Val(), got, err
-}
-
-// pause waits for d. It returns false if ctx is done first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

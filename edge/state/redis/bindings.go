@@ -62,7 +62,8 @@ func (s *sealer) openFields(session, call string, f map[string]string) error {
 	return nil
 }
 
-// sealFields seals the fields of a call's hash, each followed by its value, in place.
+// sealFields seals the fields of a call's hash, each followed by its value, in place. Values that are
+// sealed are bytes.
 func (s *sealer) sealFields(r *medium.Record, fields []any) []any {
 	id := func(n string) string {
 		i, _ := strconv.Atoi(n)
@@ -70,15 +71,8 @@ func (s *sealer) sealFields(r *medium.Record, fields []any) []any {
 	}
 	for i := 0; i+1 < len(fields); i += 2 {
 		name, _ := fields[i].(string)
-		b, ok := bindField(r.Session, r.ID, name, id)
-		if !ok {
-			continue
-		}
-		switch plain := fields[i+1].(type) {
-		case []byte:
-			fields[i+1] = s.seal(b, plain)
-		case string:
-			fields[i+1] = s.seal(b, []byte(plain))
+		if b, ok := bindField(r.Session, r.ID, name, id); ok {
+			fields[i+1] = s.seal(b, fields[i+1].([]byte))
 		}
 	}
 	return fields
@@ -111,14 +105,10 @@ func (s *sealer) sealLog(session, stream string, log []medium.Entry) []medium.En
 func (s *sealer) openEntries(session, stream string, entries []state.Entry) error {
 	for i := range entries {
 		e := &entries[i]
-		if !isMarked(e.Data) {
-			continue
-		}
-		data, err := s.openBytes(bindEntry(session, stream, e.Kind), e.Data)
-		if err != nil {
+		var err error
+		if e.Data, err = s.openBytes(bindEntry(session, stream, e.Kind), e.Data); err != nil {
 			return err
 		}
-		e.Data = data
 	}
 	return nil
 }

@@ -31,16 +31,15 @@ type breaker struct {
 	open     atomic.Bool
 }
 
-// breakers are the breakers of all servers: one, or in a Cluster one for each master. stop ends
-// probes.
+// breakers are the breakers of all servers: one, or in a Cluster one for each master.
 type breakers struct {
 	one breaker // of the one server
 
-	mu      sync.Mutex
-	nodes   map[string]*breaker // by address, those that ever failed
-	stopped bool
-	stop    chan struct{}
-	probes  sync.WaitGroup
+	mu     sync.Mutex
+	nodes  map[string]*breaker // by address, those that ever failed
+	probes sync.WaitGroup
+	life   context.Context // that of the probes
+	stop   context.CancelFunc
 
 	trips, rejected atomic.Uint64
 }
@@ -81,6 +80,9 @@ func (r *Replica) serverOf(ctx context.Context, key string) server {
 
 // send runs one exchange with the server that has the key, unless its breaker is open. Its error is that of unavailable.
 func (r *Replica) send(ctx context.Context, key string, exchange func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s := r.serverOf(ctx, key)
 	if s.breaker != nil && s.open.Load() {
 		r.breakers.rejected.Add(1)
@@ -99,15 +101,6 @@ func (r *Replica) send(ctx context.Context, key string, exchange func() error) e
 	return nil
 }
 
-// failed records an exchange that a server did not answer.
-func (r *Replica) failed(s server, err error) {
-	// The next to answer may be another server, or the same one without its last writes.
-	r.forget()
-	if s.breaker != nil && s.failures.Add(1) >= tripAfter && s.open.CompareAndSwap(false, true) {
-		r.tripped(s, err)
-	}
-}
-
 // outage reports whether an exchange shows that a server does not answer. An error reply is an
 // answer.
 func outage(ctx context.Context, err error, took time.Duration) bool {
@@ -121,12 +114,18 @@ func outage(ctx context.Context, err error, took time.Duration) bool {
 	return true
 }
 
-// tripped starts the probes of a server.
-func (r *Replica) tripped(s server, err error) {
+// failed records an exchange that a server did not answer. It starts the probes of the server if its
+// breaker opens.
+func (r *Replica) failed(s server, err error) {
+	// The next to answer may be another server, or the same one without its last writes.
+	r.forget()
+	if s.breaker == nil || s.failures.Add(1) < tripAfter || !s.open.CompareAndSwap(false, true) {
+		return
+	}
 	x := &r.breakers
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.stopped {
+	if x.life.Err() != nil {
 		return
 	}
 	r.health.breakerOpened(unavailable(context.Background(), err))
@@ -140,7 +139,7 @@ func (r *Replica) probe(s server) {
 	for pause := probeFirst; ; pause = min(2*pause, probeLast) {
 		select {
 		case <-time.After(pause):
-		case <-r.breakers.stop:
+		case <-r.breakers.life.Done():
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), probeTime)
@@ -153,24 +152,14 @@ func (r *Replica) probe(s server) {
 	}
 	s.failures.Store(0)
 	s.open.Store(false)
-	r.usableAgain(r.health.breakerClosed())
+	r.health.breakerClosed()
 	r.returned()
-}
-
-// usableAgain logs that Redis can be used again, if it can.
-func (r *Replica) usableAgain(back bool) {
-	if back {
-		r.log.Info("Redis can be used again")
-	}
 }
 
 // end stops the probes and waits for them.
 func (x *breakers) end() {
 	x.mu.Lock()
-	if !x.stopped {
-		x.stopped = true
-		close(x.stop)
-	}
+	x.stop()
 	x.mu.Unlock()
 	x.probes.Wait()
 }

@@ -166,27 +166,20 @@ func packNumber(b []byte, n int) []byte {
 // readChunk appends the entries of one item of the Redis stream after a number, without droppable
 // entries up to the floor.
 func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, error) {
-	pair, _ := v.([]any)
-	if len(pair) != 2 {
-		return to, errRecord
-	}
-	id, _ := pair[0].(string)
-	last, _, _ := strings.Cut(id, "-")
-	fields, _ := pair[1].([]any)
-	text := func(i int) string { s, _ := fields[i].(string); return s }
+	list, _ := v.([]any)
+	item := reply{rest: list}
+	digits, _, _ := strings.Cut(item.text(0), "-")
+	last, fields := count(digits), reply{rest: item.list(1)}
+	kind := state.EntryKind(count(fields.text(1))) // #nosec G115 -- packEntries wrote it, from an EntryKind
 	switch {
-	case count(last) == 0 || len(fields) < 2:
+	case last == 0:
 		return to, errRecord
-	case text(0) == "s":
-		return unpackChunk(to, text(1), count(last), max(after, floor))
-	case len(fields) < 4 || text(0) != "k" || text(2) != "d":
-		return to, errRecord
-	}
-	e := state.Entry{Kind: state.EntryKind(count(text(1))), Data: []byte(text(3)), Seq: count(last)} // #nosec G115 -- packChunk wrote it, from an EntryKind
-	if e.Kind == 0 {
+	case fields.text(0) == "s":
+		return unpackChunk(to, fields.text(1), last, max(after, floor))
+	case kind == 0 || fields.text(0) != "k" || fields.text(2) != "d":
 		return to, errRecord
 	}
-	return append(to, e), nil
+	return append(to, state.Entry{Kind: kind, Data: []byte(fields.text(3)), Seq: last}), nil
 }
 
 // unpackChunk appends the entries of a chunk with a number above after. The last entry of the chunk

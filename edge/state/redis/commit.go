@@ -13,7 +13,6 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	if err := w.Check(r.limits.ResultBytes); err != nil {
 		return err
 	}
-	member := indexed(w.Session, w.Stream)
 	begins := len(w.Begin) > 0
 	if begins && r.cluster != nil {
 		if err := r.index(ctx, w.Session, w.Stream); err != nil {
@@ -24,9 +23,9 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	if begins && r.acks != nil {
 		run = r.runAcknowledged
 	}
-	rep, err := run(ctx, commitScript, w.Session, w.Call, r.commitArgs(w, member)...)
+	rep, err := run(ctx, commitScript, w.Session, w.Call, r.commitArgs(w)...)
 	r.noteWrite(w, rep, err)
-	r.followers.wake(r.session(w.Session), w.Stream)
+	r.followers.wake(r.place(w.Session, w.Stream))
 	if r.cluster != nil && (begins && rep.code == "gone" || err == nil && rep.number(1) == 1) {
 		r.unindex(ctx, w.Session, w.Stream)
 	}
@@ -37,14 +36,14 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 }
 
 // commitArgs returns the arguments of commit.lua. The bytes are those of sealed entries.
-func (r *Replica) commitArgs(w *medium.Write, member string) []any {
+func (r *Replica) commitArgs(w *medium.Write) []any {
 	entries, most := r.seals.sealEntries(w.Session, w.Stream, w.Entries), r.limits.LogBytes
 	sealed := func(call, field string, plain []byte) []byte {
 		return r.seals.seal(bindCall(w.Session, call, field), plain)
 	}
 	args := []any{
 		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(entries), packEntries(entries, most),
-		int(w.Next), w.Round, sealed(w.Call, "sv", w.State), member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
+		int(w.Next), w.Round, sealed(w.Call, "sv", w.State), indexed(w.Session, w.Stream), bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
 		state.PinnedBytes(entries), sealed(w.Call, "br", w.Brief), softBytes(entries, most),
 	}
 	for _, b := range w.Begin {
@@ -75,7 +74,7 @@ func text[N ~uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
 
 // noteWrite applies a write to the stream's cached log if nothing else happened to the stream.
 func (r *Replica) noteWrite(w *medium.Write, rep reply, err error) {
-	at := place{r.session(w.Session), w.Stream}
+	at := r.place(w.Session, w.Stream)
 	if err != nil {
 		r.logs.forget(at)
 		return

@@ -66,7 +66,7 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
 		// Heartbeats must be read where they are written.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
-		o.MaintNotificationsConfig = noNotifications()
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled} // It is a feature of one vendor's servers.
 		return redis.NewClusterClient(o), nil
 	case Sentinel:
 		o, err := redis.ParseFailoverURL(url)
@@ -84,7 +84,7 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 	}
 	setDefaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries)
 	o.DialerRetries, o.ContextTimeoutEnabled = 1, true
-	o.MaintNotificationsConfig = noNotifications()
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled} // It is a feature of one vendor's servers.
 	return redis.NewClient(o), nil
 }
 
@@ -92,11 +92,6 @@ func newClient(kind Kind, url string) (redis.UniversalClient, error) {
 func setDefaults(dial, read, write, pool *time.Duration, conns, retries *int) {
 	*dial, *read, *write = cmp.Or(*dial, dialTimeout), cmp.Or(*read, ioTimeout), cmp.Or(*write, ioTimeout)
 	*pool, *conns, *retries = cmp.Or(*pool, poolTimeout), cmp.Or(*conns, poolSize), cmp.Or(*retries, maxRetries)
-}
-
-// noNotifications disables a feature of one vendor's servers.
-func noNotifications() *maintnotifications.Config {
-	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 // optionOf finds in an error of go-redis which option of the URL is wrong.
@@ -118,9 +113,7 @@ type hook struct{ observe Observe }
 var _ redis.Hook = hook{}
 
 // DialHook implements redis.Hook.
-func (hook) DialHook(next redis.DialHook) redis.DialHook {
-	return next
-}
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements redis.Hook.
 func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {

@@ -27,9 +27,6 @@ const (
 
 // peek reads a session without using it.
 func (r *Replica) peek(ctx context.Context, id string) (*state.SessionInfo, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	var info *state.SessionInfo
 	found := noSession(id)
 	err := r.readSessions(ctx, []string{escapeID(id)}, func(_ string, s *state.SessionInfo, err error) { info, found = s, err })

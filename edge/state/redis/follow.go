@@ -14,8 +14,9 @@ import (
 
 // follower is one registration of Follow.
 type follower struct {
-	// id, stream and member are the session's, the stream's and the follower's in Redis.
-	id, stream, member string
+	// session and member are the ids of the session, and of the follower in Redis.
+	session, member string
+	at              place
 	// wake is called with the lock of followers held.
 	wake func()
 	// begun is true if Commit registered the follower in Redis when the stream began.
@@ -30,60 +31,58 @@ type follower struct {
 // reads that a busy log causes on other replicas.
 const gather = 5 * time.Millisecond
 
-// followers are the readers on this replica by session key.
+// followers are the readers on this replica.
 type followers struct {
-	mu       sync.Mutex
-	sessions map[string]map[*follower]struct{}
-	number   atomic.Uint64
+	mu     sync.Mutex
+	at     map[place]map[*follower]struct{}
+	number atomic.Uint64
 }
 
-func (x *followers) add(key string, f *follower) {
+func (x *followers) add(f *follower) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.sessions[key] == nil {
-		x.sessions[key] = make(map[*follower]struct{})
+	if x.at[f.at] == nil {
+		x.at[f.at] = make(map[*follower]struct{})
 	}
-	x.sessions[key][f] = struct{}{}
+	x.at[f.at][f] = struct{}{}
 }
 
 // remove removes a follower and reports whether it was there.
-func (x *followers) remove(key string, f *follower) bool {
+func (x *followers) remove(f *follower) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	_, ok := x.sessions[key][f]
+	_, ok := x.at[f.at][f]
 	if f.soon != nil {
 		f.soon.Stop()
 	}
-	delete(x.sessions[key], f)
-	if len(x.sessions[key]) == 0 {
-		delete(x.sessions, key)
+	delete(x.at[f.at], f)
+	if len(x.at[f.at]) == 0 {
+		delete(x.at, f.at)
 	}
 	return ok
 }
 
-func (x *followers) wake(key, stream string) {
+func (x *followers) wake(at place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for f := range x.sessions[key] {
-		if f.stream == stream {
-			f.wake()
-		}
+	for f := range x.at[at] {
+		f.wake()
 	}
 }
 
 // wakeSoon is wake for a hint from another replica, after gather.
-func (x *followers) wakeSoon(key, stream string) {
+func (x *followers) wakeSoon(at place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for f := range x.sessions[key] {
-		if f.stream != stream || f.soon != nil {
+	for f := range x.at[at] {
+		if f.soon != nil {
 			continue
 		}
 		f.soon = time.AfterFunc(gather, func() {
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			f.soon = nil
-			if _, ok := x.sessions[key][f]; ok {
+			if _, ok := x.at[at][f]; ok {
 				f.wake()
 			}
 		})
@@ -94,20 +93,15 @@ func (x *followers) wakeSoon(key, stream string) {
 func (x *followers) any(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for f := range x.sessions[at.session] {
-		if f.stream == at.stream {
-			return true
-		}
-	}
-	return false
+	return len(x.at[at]) > 0
 }
 
 // wakeAll wakes all followers of a session, or of all sessions if key is empty.
 func (x *followers) wakeAll(key string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for k, fs := range x.sessions {
-		if key != "" && k != key {
+	for at, fs := range x.at {
+		if key != "" && at.session != key {
 			continue
 		}
 		for f := range fs {
@@ -120,7 +114,7 @@ func (x *followers) wakeAll(key string) {
 func (x *followers) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, fs := range x.sessions {
+	for _, fs := range x.at {
 		for f := range fs {
 			f.renewed = time.Time{}
 		}
@@ -132,7 +126,7 @@ func (x *followers) stale(since time.Time) []*follower {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []*follower
-	for _, fs := range x.sessions {
+	for _, fs := range x.at {
 		for f := range fs {
 			if f.renewed.Before(since) {
 				out = append(out, f)
@@ -145,20 +139,19 @@ func (x *followers) stale(since time.Time) []*follower {
 // Follow implements medium.Logs. It waits for Redis for at most a second; while Redis is
 // unavailable, only writes of this replica wake the follower, until Beat has registered it.
 func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
-	f := &follower{id: id, stream: stream, wake: wake, member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream)}
-	key := r.session(id)
-	if r.logs.follow(place{key, stream}) {
+	f := &follower{session: id, at: r.place(id, stream), wake: wake, member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream)}
+	if r.logs.follow(f.at) {
 		f.member, f.renewed, f.begun = fmt.Sprintf("%s 0 %s", r.id, stream), time.Now(), true
-		r.followers.add(key, f)
-		return func() { r.unfollow(key, f) }
+		r.followers.add(f)
+		return func() { r.unfollow(f) }
 	}
-	r.followers.add(key, f)
+	r.followers.add(f)
 	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
 	_, err := r.run(ctx, followScript, id, "", f.member)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		r.followers.remove(key, f)
+		r.followers.remove(f)
 		wake()
 		return func() {}
 	case err != nil:
@@ -168,21 +161,17 @@ func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
 		f.renewed = time.Now()
 		r.followers.mu.Unlock()
 	}
-	return func() { r.unfollow(key, f) }
+	return func() { r.unfollow(f) }
 }
 
 // unfollow ends a registration. If Redis cannot be reached, the registration lapses with the lease.
-func (r *Replica) unfollow(key string, f *follower) {
-	if !r.followers.remove(key, f) {
-		return
-	}
-	at := place{key, f.stream}
-	if r.logs.unfollow(at, !r.followers.any(at)) && f.begun {
+func (r *Replica) unfollow(f *follower) {
+	if !r.followers.remove(f) || r.logs.unfollow(f.at, !r.followers.any(f.at)) && f.begun {
 		return
 	}
 	ctx, cancel := detachedContext(context.Background())
 	defer cancel()
-	_, _ = r.run(ctx, unfollowScript, f.id, "", f.member)
+	_, _ = r.run(ctx, unfollowScript, f.session, "", f.member)
 }
 
 // refollow renews registrations before they lapse.
@@ -190,7 +179,7 @@ func (r *Replica) refollow(ctx context.Context) error {
 	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.renewals.every) / 3))
 	ids := make([]string, len(list))
 	for i, f := range list {
-		ids[i] = f.id
+		ids[i] = f.session
 	}
 	return r.each(ctx, followScript, ids, func(i int) []any { return []any{list[i].member} }, func(i int, rep reply) error {
 		r.followers.mu.Lock()
@@ -207,6 +196,6 @@ func (r *Replica) refollow(ctx context.Context) error {
 func (r *Replica) woken(payload string) {
 	if key, stream, ok := cutCounted(payload); ok && strings.HasPrefix(key, r.prefix) {
 		r.logs.forget(place{key, stream})
-		r.followers.wakeSoon(key, stream)
+		r.followers.wakeSoon(place{key, stream})
 	}
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -9,7 +10,8 @@ import (
 // health records whether Redis responds and stores heartbeats, and since when. It is safe for
 // concurrent use.
 type health struct {
-	mu sync.Mutex
+	log *slog.Logger
+	mu  sync.Mutex
 	// beating means that the last heartbeat was stored, and no breaker has opened since.
 	beating bool
 	// open is the number of open breakers.
@@ -23,26 +25,27 @@ type health struct {
 
 func (h *health) healthy() bool { return h.beating && h.open == 0 }
 
-// change applies a change and notes the time if it is one of healthy. It reports whether health
-// came back.
-func (h *health) change(apply func()) (back bool) {
+// change applies a change and notes the time if it is one of healthy. It logs that health came back.
+func (h *health) change(apply func()) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	before := h.healthy()
 	apply()
 	now := h.healthy()
 	if now != before {
 		h.since = time.Now()
 	}
-	back = now && !before && h.was
+	back := now && !before && h.was
 	if now {
 		h.was, h.cause = true, nil
 	}
-	return back
+	h.mu.Unlock()
+	if back {
+		h.log.Info("Redis can be used again")
+	}
 }
 
-// stored records that a heartbeat was stored, and reports whether health came back.
-func (h *health) stored() (back bool) { return h.change(func() { h.beating = true }) }
+// stored records that a heartbeat was stored.
+func (h *health) stored() { h.change(func() { h.beating = true }) }
 
 // failed records that a heartbeat could not be stored, or that Redis cannot be used at the start.
 func (h *health) failed(err error) {
@@ -63,12 +66,61 @@ func (h *health) breakerOpened(err error) {
 	})
 }
 
-// breakerClosed records that a breaker closed, and reports whether health came back.
-func (h *health) breakerClosed() (back bool) { return h.change(func() { h.open-- }) }
+// breakerClosed records that a breaker closed.
+func (h *health) breakerClosed() { h.change(func() { h.open-- }) }
 
 // read returns whether Redis is healthy, since when, and why it is not.
 func (h *health) read() (healthy bool, since time.Time, cause error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.healthy(), h.since, h.cause
+}
+
+// recovery is the longest time until a replica sends heartbeats again after Redis was unavailable:
+// probes are probeLast apart, the client reconnects after a second, and heartbeats are a second
+// apart.
+const recovery = 3 * time.Second
+
+// lapses decides when a missing heartbeat means that its replica is lost. Redis's clock advances
+// while Redis is unavailable, and may jump; the heartbeats of live replicas then expire, too. So a
+// replica counts missing heartbeats only after a lease in which its own heartbeat did not expire
+// and none of its Beats failed, and directly after it has stored a heartbeat. It is safe for
+// concurrent use.
+type lapses struct {
+	mu sync.Mutex
+	// from is when missing heartbeats begin to count.
+	from time.Time
+	// beat is when the last heartbeat that was stored was sent.
+	beat time.Time
+}
+
+// stored records a stored heartbeat. missing reports that there was none before: it had expired, or
+// this is the first.
+func (l *lapses) stored(sent time.Time, missing bool, lease time.Duration) {
+	if missing {
+		l.delay(lease)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.beat = sent
+}
+
+// delay ignores missing heartbeats for at least d.
+func (l *lapses) delay(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if from := time.Now().Add(d); from.After(l.from) {
+		l.from = from
+	}
+}
+
+// failed records that a Beat of this replica failed.
+func (l *lapses) failed(lease time.Duration) { l.delay(max(lease, recovery)) }
+
+// count reports whether missing heartbeats count now.
+func (l *lapses) count(lease time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	return !now.Before(l.from) && now.Sub(l.beat) <= lease/2
 }

@@ -21,7 +21,7 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 	if most > 0 {
 		chunks = min(most, pageSize)
 	}
-	if page, ok := r.logs.read(place{r.session(id), stream}, after, chunks); ok {
+	if page, ok := r.logs.read(r.place(id, stream), after, chunks); ok {
 		return page, ctx.Err()
 	}
 	rep, err := r.run(ctx, pageScript, id, stream, stream, text(after.Epoch), text(after.Seq), chunks, pageBytes)

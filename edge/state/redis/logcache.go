@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -33,32 +34,22 @@ type cachedLog struct {
 	since              time.Time
 }
 
-// place names a stream.
+// place names a stream by the key of its session.
 type place struct{ session, stream string }
+
+func (r *Replica) place(session, stream string) place { return place{r.session(session), stream} }
 
 // logCache has the cached logs of the streams written and read here. It is safe for concurrent use.
 type logCache struct {
 	mu sync.Mutex
-	m  map[string]map[string]*cachedLog // by session and stream
-}
-
-// drop drops one; mu is held.
-func (x *logCache) drop(at place) {
-	streams := x.m[at.session]
-	delete(streams, at.stream)
-	if len(streams) == 0 {
-		delete(x.m, at.session)
-	}
+	m  map[place]*cachedLog
 }
 
 // begin adds an empty stream that began here, under an epoch and with a trace.
 func (x *logCache) begin(at place, epoch medium.Epoch, trace string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.m[at.session] == nil {
-		x.m[at.session] = make(map[string]*cachedLog)
-	}
-	x.m[at.session][at.stream] = &cachedLog{epoch: epoch, trace: trace, unread: true, unfollowed: true, since: time.Now()}
+	x.m[at] = &cachedLog{epoch: epoch, trace: trace, unread: true, unfollowed: true, since: time.Now()}
 }
 
 // follow reports whether the next follower of a stream is registered in Redis already, because the
@@ -66,7 +57,7 @@ func (x *logCache) begin(at place, epoch medium.Epoch, trace string) {
 func (x *logCache) follow(at place) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.m[at.session][at.stream]
+	t := x.m[at]
 	if t == nil || !t.unfollowed {
 		return false
 	}
@@ -79,9 +70,9 @@ func (x *logCache) follow(at place) bool {
 func (x *logCache) unfollow(at place, last bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.m[at.session][at.stream]
+	t := x.m[at]
 	if last {
-		x.drop(at)
+		delete(x.m, at)
 	}
 	return t != nil && t.ended
 }
@@ -90,12 +81,12 @@ func (x *logCache) unfollow(at place, last bool) bool {
 func (x *logCache) wrote(at place, epoch medium.Epoch, seq uint64, entries []state.Entry, ended bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.m[at.session][at.stream]
+	t := x.m[at]
 	if t == nil {
 		return
 	}
 	if t.epoch != epoch || seq != t.last+uint64(len(entries)) {
-		x.drop(at)
+		delete(x.m, at)
 		return
 	}
 	for _, e := range entries {
@@ -115,14 +106,14 @@ func (x *logCache) wrote(at place, epoch medium.Epoch, seq uint64, entries []sta
 func (x *logCache) forget(at place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.drop(at)
+	delete(x.m, at)
 }
 
 // forgetSession drops the cached logs of a session.
 func (x *logCache) forgetSession(session string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.m, session)
+	maps.DeleteFunc(x.m, func(at place, _ *cachedLog) bool { return at.session == session })
 }
 
 // forgetAll drops all cached logs, because Redis may have lost writes.
@@ -137,7 +128,7 @@ func (x *logCache) forgetAll() {
 func (x *logCache) read(at place, after medium.Position, most int) (medium.Page, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.m[at.session][at.stream]
+	t := x.m[at]
 	if t == nil || t.unfollowed || after.Epoch != t.epoch && after != (medium.Position{}) {
 		return medium.Page{}, false
 	}
@@ -166,11 +157,5 @@ func (x *logCache) sweep(read func(place) bool) {
 	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for session, streams := range x.m {
-		for stream, t := range streams {
-			if at := (place{session, stream}); now.Sub(t.since) > logLife && !read(at) {
-				x.drop(at)
-			}
-		}
-	}
+	maps.DeleteFunc(x.m, func(at place, t *cachedLog) bool { return now.Sub(t.since) > logLife && !read(at) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,9 +36,6 @@ type ack struct {
 // Notify implements medium.Replicas. It notifies a replica without a heartbeat, but does not wait
 // for it.
 func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	late := time.After(notifyWait)
 	holders, err := r.holders(ctx, b.Session)
 	if err != nil || len(holders) == 0 {
@@ -77,13 +75,7 @@ func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 	if len(list) == 0 {
 		list = held.Val()
 	}
-	var out []string
-	for _, h := range list {
-		if h != r.id {
-			out = append(out, h)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(list, func(h string) bool { return h == r.id }), nil
 }
 
 // onAck handles an ack. One that comes too late is ignored.
@@ -126,10 +118,7 @@ func (r *Replica) publish(ctx context.Context, holders []string, b message) (map
 // holds nothing.
 func (r *Replica) onMessage(b message) {
 	r.handle(b.Event, func() {
-		body, err := json.Marshal(ack{ID: b.ID, Replica: r.id})
-		if err != nil {
-			return
-		}
+		body, _ := json.Marshal(ack{ID: b.ID, Replica: r.id})
 		ctx, cancel := detachedContext(context.Background())
 		defer cancel()
 		// A lost ack costs its sender the rest of 250 ms.
@@ -172,4 +161,76 @@ func (r *Replica) returned() {
 		fn()
 		return nil
 	})
+}
+
+// inboxSize is the number of messages that wait for the inbox's reader. More are lost; a lost hint
+// costs time.
+const inboxSize = 4096
+
+// The first byte of a message to an inbox is its type.
+const (
+	wakeMessage  = 'w' // a followed stream may have grown
+	eventMessage = 'b' // a session event, as sealed JSON
+	begunMessage = 'd' // a call has begun: "<length>:<session key><request id>"
+	ackMessage   = 'a' // an event was handled, as JSON
+)
+
+// receive reads the inbox until it is closed. After each resubscription all followers read again,
+// because hints may have been missed.
+func (r *Replica) receive(messages <-chan any) {
+	defer close(r.ended)
+	for m := range messages {
+		switch m := m.(type) {
+		case *redis.Subscription:
+			if m.Channel != r.inboxOf(r.id) {
+				continue
+			}
+			r.forget()
+			r.followers.wakeAll("")
+			r.returned()
+			r.unverified.Store(true)
+			r.restoreSecret()
+			r.announceHere()
+		case *redis.Message:
+			switch m.Channel {
+			case r.inboxOf(r.id):
+				r.message(m.Payload)
+			case r.announcements():
+				r.announceHere()
+			default:
+				r.relay.received(m.Payload)
+			}
+		}
+	}
+}
+
+// forget drops caches that are invalid after Redis was replaced or has lost its last writes.
+func (r *Replica) forget() {
+	r.renewals.forget()
+	r.followers.forget()
+	r.logs.forgetAll()
+}
+
+func (r *Replica) message(payload string) {
+	if payload == "" {
+		return
+	}
+	body := payload[1:]
+	switch payload[0] {
+	case wakeMessage:
+		r.woken(body)
+	case eventMessage:
+		var b message
+		raw, err := r.seals.open(bindEvent(r.id), body)
+		if err == nil && json.Unmarshal(raw, &b) == nil {
+			r.onMessage(b)
+		}
+	case begunMessage:
+		r.onBegun(body)
+	case ackMessage:
+		var a ack
+		if json.Unmarshal([]byte(body), &a) == nil {
+			r.onAck(a)
+		}
+	}
 }

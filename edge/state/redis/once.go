@@ -42,9 +42,6 @@ func (o *Once) ID() string { return "" }
 // state.ErrUnacknowledged if fewer Redis replicas have the id than required: if fresh is true, the
 // id is recorded and stays so unless Redis loses it, and otherwise nothing was sent.
 func (o *Once) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
 	sum := sha256.Sum256([]byte(id))
 	v, few, err := o.eval(ctx, spendScript, []string{o.key(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
 	if err != nil {

@@ -123,11 +123,7 @@ func (m *media) Start(ctx context.Context) error {
 func (m *media) Secret(ctx context.Context) ([]byte, error) { return m.sessions.Secret(ctx) }
 
 func (m *media) Close() error {
-	err := errors.Join(m.tasks.Close(), m.sessions.Close())
-	if e := m.client.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(m.tasks.Close(), m.sessions.Close(), m.client.Close())
 }
 
 func (m *media) Fit(ctx context.Context) (known bool, err error) {

@@ -114,10 +114,10 @@ func recordFields(r *medium.Record) []any {
 		out = append(out, "cx", 1)
 	}
 	if r.CancelledBy != "" {
-		out = append(out, "cb", r.CancelledBy)
+		out = append(out, "cb", []byte(r.CancelledBy))
 	}
 	for k, v := range r.Open {
-		out = append(out, "o:"+k, v)
+		out = append(out, "o:"+k, []byte(v))
 	}
 	out = append(out, "na", len(r.Asked), "miss", r.Missing())
 	for i := range r.Asked {

@@ -57,9 +57,6 @@ func (r *Replica) removeErased(ctx context.Context, key string, tags []string) (
 
 // Of implements medium.Replicas.
 func (r *Replica) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	tags, err := r.client.ZRange(ctx, r.principal(owner), 0, -1).Result()
 	if err != nil {
 		return nil, unavailable(ctx, err)

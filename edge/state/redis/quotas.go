@@ -26,7 +26,7 @@ func (q quotas) Return(ctx context.Context, key string, b quota.Budget, n int) e
 
 // Take implements quota.Store. It returns calls if n is negative.
 func (q quotas) Take(ctx context.Context, key string, b quota.Budget, n int) (granted int, wait time.Duration, err error) {
-	v, err := q.r.eval(ctx, quotaScript, []string{q.r.quota(key)}, b.Interval.Microseconds(), b.Burst, n)
+	v, err := q.r.eval(ctx, quotaScript, []string{q.r.prefix + ":q:{" + hexDigest(key) + "}"}, b.Interval.Microseconds(), b.Burst, n)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -40,9 +40,4 @@ func (q quotas) Sharing(ctx context.Context) (int, error) {
 	v, err := q.r.eval(ctx, presentScript, []string{q.r.prefix + ":qr"}, q.r.id, presence.Milliseconds())
 	n, _ := v.(int64)
 	return int(n), err
-}
-
-// quota returns the key of a budget.
-func (r *Replica) quota(key string) string {
-	return r.prefix + ":q:{" + hexDigest(key) + "}"
 }

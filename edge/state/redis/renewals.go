@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -70,11 +71,7 @@ func (u *renewals) sweep(now time.Time) {
 		return
 	}
 	u.swept = now
-	for id, at := range u.due {
-		if now.Sub(at) > u.every {
-			delete(u.due, id)
-		}
-	}
+	maps.DeleteFunc(u.due, func(_ string, at time.Time) bool { return now.Sub(at) > u.every })
 }
 
 // split separates the sessions whose use must be counted from those for which it is too early.
@@ -128,7 +125,7 @@ func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint
 			cmds[i] = p.HGet(ctx, r.session(id), "ser")
 		}
 	})
-	if errors.Is(err, errBreakerOpen) {
+	if cmds[0] == nil { // Nothing was sent.
 		return err
 	}
 	for i, cmd := range cmds {

@@ -121,14 +121,16 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	if r.seals, err = newSealer(o.Keys, r.prefix, r.log); err != nil {
 		return nil, err
 	}
-	r.health.since = time.Now()
+	r.health.log, r.health.since = r.log, time.Now()
+	r.sweeps.unreadable = map[string]struct{}{}
 	r.hooks.Store(&medium.Hooks{})
 	r.renewals.init(renewal(r.limits))
 	r.setShared()
-	r.breakers.nodes, r.breakers.stop = map[string]*breaker{}, make(chan struct{})
-	r.followers.sessions = map[string]map[*follower]struct{}{}
+	r.breakers.nodes = map[string]*breaker{}
+	r.breakers.life, r.breakers.stop = context.WithCancel(context.Background())
+	r.followers.at = map[place]map[*follower]struct{}{}
 	r.handlers.SetLimit(maxHandlers)
-	r.logs.m = map[string]map[string]*cachedLog{}
+	r.logs.m = map[place]*cachedLog{}
 	r.relay = newRelay(r)
 	return r, nil
 }

@@ -146,8 +146,9 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 		args = append(args, "he", f["he"], "hs", f["hs"])
 	}
 	rep, err := r.runOften(ctx, restoreScript, next.Session, next.ID, append(append(args, owner...), r.seals.sealFields(next, recordFields(next))...)...)
-	r.logs.forget(place{r.session(next.Session), next.Stream})
-	r.followers.wake(r.session(next.Session), next.Stream)
+	at := r.place(next.Session, next.Stream)
+	r.logs.forget(at)
+	r.followers.wake(at)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,8 @@ package redis
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,14 +16,6 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-func source(name string) string {
-	b, err := sources.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err) // The file is part of this package.
-	}
-	return string(b)
-}
-
 // script is one of the files, after the libraries that it needs.
 type script struct {
 	*redis.Script
@@ -34,21 +26,21 @@ type script struct {
 
 // own compiles a script that does not use a session; of one that works on a session; logs one that
 // also erases its logs; steps one that works on its calls.
-func own(name string) *script  { return compile(name, "clock") }
-func of(name string) *script   { return compile(name, "clock", "account", "lib") }
-func logs(name string) *script { return compile(name, "clock", "account", "lib", "log") }
-func steps(name string) *script {
-	s := compile(name, "clock", "account", "lib", "log", "steps")
-	s.indexed = true
-	return s
-}
+func own(name string) *script   { return compile(name, "clock") }
+func of(name string) *script    { return compile(name, "clock", "account", "lib") }
+func logs(name string) *script  { return compile(name, "clock", "account", "lib", "log") }
+func steps(name string) *script { return compile(name, "clock", "account", "lib", "log", "steps") }
 
 func compile(name string, libraries ...string) *script {
 	var b strings.Builder
 	for _, file := range append(libraries, name) {
-		b.WriteString(source(file))
+		text, err := sources.ReadFile("lua/" + file + ".lua")
+		if err != nil {
+			panic(err) // The file is part of this package.
+		}
+		b.Write(text)
 	}
-	s := &script{Script: redis.NewScript(b.String()), name: name}
+	s := &script{redis.NewScript(b.String()), name, slices.Contains(libraries, "steps")}
 	scripts = append(scripts, s)
 	return s
 }
@@ -235,16 +227,13 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any, visit func(i int, rep reply) error) error {
 	for first := 0; first < len(sessions); first += pipeline {
 		batch := sessions[first:min(first+pipeline, len(sessions))]
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		cmds := make([]*redis.Cmd, len(batch))
 		err := r.pipe(ctx, func(p redis.Pipeliner) {
 			for i, id := range batch {
 				cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args("0", own(first+i)...)...)
 			}
 		})
-		if errors.Is(err, errBreakerOpen) {
+		if cmds[0] == nil { // Nothing was sent.
 			return err
 		}
 		for i, cmd := range cmds {

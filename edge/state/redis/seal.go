@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
@@ -170,16 +171,12 @@ func (s *sealer) lacks(stored string) error {
 	if len(stored) < headSize { // It was cut.
 		return errRecord
 	}
-	id, has := fmt.Sprintf("%x", stored[len(sealMark):headSize]), "none"
-	if len(s.keys) > 0 {
-		var ids []string
-		for i := range s.keys {
-			ids = append(ids, s.keys[i].id())
-		}
-		has = strings.Join(ids, ", ")
+	id, ids := fmt.Sprintf("%x", stored[len(sealMark):headSize]), make([]string, len(s.keys))
+	for i := range s.keys {
+		ids[i] = s.keys[i].id()
 	}
 	err := fmt.Errorf("a value in Redis is sealed with the key %s, and this replica has %s: give all replicas the same redis.seal-keys, "+
-		"and keep one that was replaced until the sessions and tasks of its time have ended", id, has)
+		"and keep one that was replaced until the sessions and tasks of its time have ended", id, cmp.Or(strings.Join(ids, ", "), "none"))
 	s.mu.Lock()
 	_, logged := s.unknown[id]
 	if logged = logged || len(s.unknown) >= mostUnknown; !logged {

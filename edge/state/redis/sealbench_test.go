@@ -27,7 +27,7 @@ func BenchmarkCommit(b *testing.B) {
 				w := &medium.Write{Session: "s", Stream: "st", Call: "c", Epoch: 1, N: 1, Entries: []state.Entry{e}}
 				b.ReportAllocs()
 				for b.Loop() {
-					r.commitArgs(w, "m")
+					r.commitArgs(w)
 				}
 			})
 			stored := string(r.seals.sealEntries("s", "st", []state.Entry{e})[0].Data)

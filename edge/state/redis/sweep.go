@@ -45,11 +45,10 @@ const (
 
 // sweeps is where the last sweep of each bucket stopped.
 type sweeps struct {
-	// busy is held by the one Beat at a time that does more than send a heartbeat.
+	// busy is held by the one Beat at a time that does more than send a heartbeat. It guards the others.
 	busy sync.Mutex
-	mu   sync.Mutex
 	next [buckets]int64
-	// unreadable are the sessions whose unreadable records were logged. Guarded by busy.
+	// unreadable are the sessions whose unreadable records were logged.
 	unreadable map[string]struct{}
 }
 
@@ -109,7 +108,7 @@ func (r *Replica) beat(ctx context.Context) error {
 		}
 		return err
 	}
-	r.usableAgain(r.health.stored())
+	r.health.stored()
 	r.restoreSecret()
 	return nil
 }
@@ -208,8 +207,6 @@ type indexEntry struct {
 // unfinished reads a page of the due entries of every bucket, in random order, and returns streams
 // by session.
 func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, error) {
-	r.sweeps.mu.Lock()
-	defer r.sweeps.mu.Unlock()
 	order := rand.Perm(buckets) // #nosec G404 -- an order is no secret
 	pages := make([]*redis.ZSliceCmd, buckets)
 	var clock *redis.TimeCmd
@@ -272,7 +269,13 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 			} else if due := again.text(j); due != "0" {
 				waits[e.bucket] = append(waits[e.bucket], e.member, strconv.FormatFloat(e.score, 'f', -1, 64), due)
 			}
-			out = append(out, readSuspects(ids[i], calls)...)
+			for ; len(calls) > 3; calls = calls[4:] {
+				c := reply{rest: calls}
+				out = append(out, suspect{
+					which: medium.ClaimTarget{Session: ids[i], Call: c.text(0), Epoch: medium.Epoch(c.unsigned(1))},
+					owner: c.text(2), overdue: c.text(3) == "1",
+				})
+			}
 		}
 		return nil
 	})
@@ -297,24 +300,9 @@ func (r *Replica) skipUnreadable(session string, err error) {
 	if _, logged := r.sweeps.unreadable[session]; logged || len(r.sweeps.unreadable) >= mostUnreadable {
 		return
 	}
-	if r.sweeps.unreadable == nil {
-		r.sweeps.unreadable = map[string]struct{}{}
-	}
 	r.sweeps.unreadable[session] = struct{}{}
 	r.log.Warn("a session or task in Redis has a damaged record: its calls are not taken over when their replica is lost",
 		"session", telemetry.SessionPrint(session), "error", err)
-}
-
-// readSuspects converts the calls of one stream from orphans.lua.
-func readSuspects(session string, calls []any) (out []suspect) {
-	for ; len(calls) > 3; calls = calls[4:] {
-		c := reply{rest: calls}
-		out = append(out, suspect{
-			which: medium.ClaimTarget{Session: session, Call: c.text(0), Epoch: medium.Epoch(c.unsigned(1))},
-			owner: c.text(2), overdue: c.text(3) == "1",
-		})
-	}
-	return out
 }
 
 // fate is the fate of a call's owner: whether it is lost, and whether it left before.

@@ -8,7 +8,6 @@
 -- counts, epoch, trace, state, '1' if the round may be repeated; for each ask: id, key, elicitation id, message, record.
 -- Returns the number of dropped entries, 1 if the stream has ended, the epoch and number of the
 -- log's last entry, the number of added entries, and 1 if the stream has begun.
--- were added, and 1 when the stream has begun.
 local stream, call, epoch, n, after = ARGV[A + 1], ARGV[A + 2], tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]), tonumber(ARGV[A + 5])
 local place, count, entries, next = tonumber(ARGV[A + 6]), tonumber(ARGV[A + 7]), ARGV[A + 8], ARGV[A + 9]
 local round, state, begins, asks, resumable = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15]), ARGV[A + 16]

@@ -3,7 +3,6 @@
 -- stream its unfinished calls, as id, epoch, owner or "", 1 if any replica may claim it; no call
 -- means that the stream does not exist or has ended. It also returns for each stream the time in ms
 -- until the next check, unless it is indexed before; 0 means at once.
--- indexed before; 0: at once.
 local out, again = {}, {}
 for i = A + 2, #ARGV do
   local calls, list = redis.call('EXISTS', K) == 1 and callsof(ARGV[i]) or {}, {}

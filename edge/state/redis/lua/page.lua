@@ -9,9 +9,7 @@ local stream, epoch, seq, most = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(AR
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local calls = callsof(stream)
 local s = calls and not lapsed(stream) and loadstream(stream)
-if not s then
-  return { 'missing', '' }
-end
+if not s then return { 'missing', '' } end
 local log, g, last, from, begin = K .. ':l:' .. stream, s.segments, s.ep, 0, {}
 if s.batch == 0 and s.cnt == 0 then last = tonumber(redis.call('HGET', K .. ':c:' .. calls[1], 'ep')) or last end
 for _, v in ipairs(g) do table.insert(begin, int(v)) end
