@@ -15,15 +15,15 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	case r.Cancelled:
 		return c.end(c.cancelledReply(), buf)
 	case e.Late:
-		return c.fail(Late, buf)
+		return c.fail(Late, nil, buf)
 	case e.Reply != nil: // The client refused a required answer.
 		return c.end(e.Reply, buf)
 	case e.Why == ByLoss && r.Phase == state.PhaseWaiting:
-		return c.fail(Late, buf)
+		return c.fail(Late, nil, buf)
 	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && !r.Repeatable && !r.Resumable:
-		return c.fail(UnknownOutcome, buf)
+		return c.fail(UnknownOutcome, nil, buf)
 	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && r.Lapses >= c.o.MaxAttempts:
-		return c.fail(Poison, buf)
+		return c.fail(Poison, nil, buf)
 	}
 	c.progress, c.hasProgress = r.Progress, r.HasProgress
 	c.suppressed = r.HasProgress && r.Phase == state.PhaseDispatched
@@ -36,17 +36,12 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 // mark writes that the backend is being called.
 func (c *Call) mark(buf []Effect) []Effect {
 	c.state = Marking
-	w := &medium.Write{Next: medium.NextDispatched}
-	if c.j.rec.Round != c.round.Round { // The step with this round was not sent yet.
-		w.Round, w.State, w.Resumable = c.round.Round, c.round.State, c.round.Resumable
-	}
-	c.j.take(w)
+	c.j.step = c.write(medium.NextDispatched)
 	return c.j.flush(buf)
 }
 
 func runWhenMarked(c *Call, _ Event, buf []Effect) []Effect {
-	done, buf := c.j.stored(buf)
-	if done == medium.NextDispatched {
+	if c.j.stored() == medium.NextDispatched {
 		c.state = Running
 		buf = c.run(buf)
 	}

@@ -1,19 +1,20 @@
 package call
 
+import "slices"
+
 // Stage is the state of an exchange: one POST with its calls.
 //
-//	          the last HasDecided: one body
-//	    ┌───────────────────────────────────────────────────────────────────► Finished
-//	    │                             │ the last HasDecided                      ▲
-//	Unwritten ─ Wanted, OpenDue ─► Opening ─ HasBegun ─► Streaming ─ its end ────┤
-//	    │                         ▲   │   │                                      │
-//	    │                 OpenDue │   │   └─ ClientLeft ─► OpeningUnread ─ HasBegun
-//	    │ ClientLeft              │   │ BeginFailed           BeginFailed │   ▲
-//	    ▼                         │   ▼                                   ▼   │ OpenDue
-//	Abandoned ◄── ClientLeft ── Postponed ──── ClientLeft ─────────► PostponedUnread
+//	                 the last HasDecided: one body, or none if the client has disconnected
+//	    ┌──────────────────────────────────────┬─────────────────────────┐
+//	    │                                      │                         ▼
+//	Unwritten ─ Wanted, OpenDue ─► Opening ─── │ ─ HasBegun: a stream ─► Finished
+//	    │                           │   ▲      │                         ▲
+//	    │               BeginFailed ▼   │ OpenDue                        │
+//	    │                        Postponed ────┘                         │
+//	    └─ ClientLeft ──────────────┴── unless records may have begun ───┘
 //
-// ClientLeft in Postponed and BeginFailed in OpeningUnread lead to PostponedUnread if records may have
-// begun, and otherwise to Abandoned. The last HasDecided in PostponedUnread leads to Finished.
+// If the client disconnects while records may have begun, the exchange continues without it until their
+// existence is known: another replica may run the calls.
 type Stage uint8
 
 // The stages of an exchange.
@@ -24,17 +25,7 @@ const (
 	Postponed
 	// Opening: the records of the calls are being begun.
 	Opening
-	// OpeningUnread: as Opening, but the client has disconnected.
-	OpeningUnread
-	// PostponedUnread: as Postponed, but the client has disconnected. The records may have begun, so
-	// that another replica may run the calls: they are begun again until that is known.
-	PostponedUnread
-	// Streaming: the calls have records, and the exchange follows their log.
-	Streaming
-	// Abandoned: the client disconnected before anything was sent. The calls continue without a
-	// reader.
-	Abandoned
-	// Finished: the exchange has ended. Calls with a record continue.
+	// Finished: the exchange was answered or abandoned. Calls that have not ended continue.
 	Finished
 
 	stages
@@ -58,8 +49,6 @@ const (
 	BeginFailed
 	// ClientLeft: the client has disconnected.
 	ClientLeft
-	// StreamEnded: the whole log was sent and has ended, or the reader was cut off.
-	StreamEnded
 
 	exchangeEventKinds
 )
@@ -77,11 +66,10 @@ type ExchangeEvent struct {
 // It is not safe for concurrent use.
 type Exchange struct {
 	stage Stage
-	// accepted is true if the exchange has ended without a body.
-	accepted bool
-	// decided marks the calls that have decided; left counts the others.
+	// abandoned is true if the client disconnected before the exchange was answered.
+	abandoned bool
+	// decided marks the calls that have decided.
 	decided []bool
-	left    int
 	// room is the storage of decided in exchanges of at most four calls.
 	room [4]bool
 	// mayHaveBegun is true if a failed Begin may have succeeded.
@@ -89,33 +77,26 @@ type Exchange struct {
 }
 
 // init sets stage Unwritten for an exchange of calls calls, at least one.
-func (x *Exchange) init(calls int) {
-	if x.left = calls; calls <= len(x.room) {
-		x.decided = x.room[:calls]
-		return
-	}
-	x.decided = make([]bool, calls)
-}
+func (x *Exchange) init(calls int) { x.decided = append(x.room[:0], make([]bool, calls)...) }
 
-// Step takes an event and appends its effects to buf, in order.
+// Step takes an event and appends its effects to buf, in order. An event without a transition has no
+// effect in the exchange's stage.
 func (x *Exchange) Step(e ExchangeEvent, buf []Effect) []Effect {
-	return exchangeTransitions[x.stage][e.Kind](x, e, buf)
+	t := exchangeTransitions[x.stage][e.Kind]
+	if t == nil {
+		return buf
+	}
+	return t(x, e, buf)
 }
 
 type exchangeTransition func(x *Exchange, e ExchangeEvent, buf []Effect) []Effect
 
-func pass(_ *Exchange, _ ExchangeEvent, buf []Effect) []Effect { return buf }
-
-// exchangeTransitions is the transition table: a row for each stage, a column for each event.
+// exchangeTransitions is the transition table: a row for each stage.
 var exchangeTransitions = [stages][exchangeEventKinds]exchangeTransition{
-	Unwritten:       {Wanted: open, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: abandon, StreamEnded: pass},
-	Postponed:       {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, HasBegun: pass, BeginFailed: pass, ClientLeft: leavePostponed, StreamEnded: pass},
-	Opening:         {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: stream, BeginFailed: postpone, ClientLeft: openUnread, StreamEnded: pass},
-	OpeningUnread:   {Wanted: pass, HasDecided: recordDecided, OpenDue: pass, HasBegun: streamUnread, BeginFailed: postponeUnread, ClientLeft: pass, StreamEnded: pass},
-	PostponedUnread: {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: openAgainUnread, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
-	Streaming:       {Wanted: pass, HasDecided: pass, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: closeStream, StreamEnded: closeStream},
-	Abandoned:       {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
-	Finished:        {Wanted: refuse, HasDecided: keepUnread, OpenDue: pass, HasBegun: pass, BeginFailed: pass, ClientLeft: pass, StreamEnded: pass},
+	Unwritten: {Wanted: open, HasDecided: gatherReply, OpenDue: open, ClientLeft: abandon},
+	Postponed: {Wanted: refuseForNow, HasDecided: gatherReply, OpenDue: open, ClientLeft: abandon},
+	Opening:   {HasDecided: recordDecided, HasBegun: stream, BeginFailed: postpone, ClientLeft: abandon},
+	Finished:  {Wanted: refuse, HasDecided: keepUnread},
 }
 
 func forward(call int, what EventKind, f Fault, err error) Effect {
@@ -134,20 +115,20 @@ func refuseForNow(_ *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 
 // recordDecided records that a call has decided.
 func recordDecided(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	if !x.decided[e.Index] {
-		x.decided[e.Index] = true
-		x.left--
-	}
+	x.decided[e.Index] = true
 	return buf
 }
 
 func gatherReply(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	recordDecided(x, e, buf)
-	if x.left > 0 {
+	x.decided[e.Index] = true
+	if x.running() {
 		return buf
 	}
 	return x.respond(buf)
 }
+
+// running reports whether a call has not decided.
+func (x *Exchange) running() bool { return slices.Contains(x.decided, false) }
 
 // respond ends the exchange. It keeps the replies of its calls, and sends them if the client is
 // still connected.
@@ -159,105 +140,63 @@ func (x *Exchange) respond(buf []Effect) []Effect {
 	if x.mayHaveBegun {
 		buf = append(buf, Effect{Kind: CleanUp})
 	}
-	if !x.accepted {
+	if !x.abandoned {
 		buf = append(buf, Effect{Kind: Respond})
 	}
 	return buf
 }
 
-func stream(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	buf = streamUnread(x, e, buf)
-	x.stage = Streaming
-	return append(buf, Effect{Kind: Open})
-}
-
-// streamUnread lets the calls continue with their records, without a reader.
-func streamUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
+// stream lets the calls continue with their records. They and the reader of their log need the exchange no
+// more.
+func stream(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 	x.stage = Finished
 	for i := range x.decided {
 		buf = append(buf, forward(i, Begun, NoFault, nil))
 	}
+	if !x.abandoned {
+		buf = append(buf, Effect{Kind: Open})
+	}
 	return buf
 }
 
-// postpone continues without a stream until TimerOpen fires.
+// postpone continues without a stream until TimerOpen fires. Records may exist after Unavailable, and do
+// after IDTaken: another replica has taken one of them over.
 func postpone(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	x.noteFailed(e.Fault)
 	x.stage = Postponed
+	x.mayHaveBegun = x.mayHaveBegun || e.Fault == Unavailable || e.Fault == IDTaken
 	return x.notBegun(e, buf)
 }
 
-// postponeUnread tries again later, without a client, if the records may have begun.
-func postponeUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	if x.noteFailed(e.Fault); !x.mayHaveBegun {
-		return x.notBegun(e, abandon(x, e, buf))
-	}
-	x.stage = PostponedUnread
-	return x.notBegun(e, x.accept(buf))
-}
-
-// leavePostponed tries again later, without a client, if the records may have begun. Otherwise it refuses
-// a stream for ever.
-func leavePostponed(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
-	if !x.mayHaveBegun {
-		return x.notBegun(ExchangeEvent{Kind: BeginFailed, Fault: Fenced}, abandon(x, e, buf))
-	}
-	x.stage = PostponedUnread
-	return x.accept(buf) // TimerOpen is set.
-}
-
-// noteFailed records whether records may exist after a Begin that failed. With IDTaken they do: another
-// replica has taken one of them over.
-func (x *Exchange) noteFailed(f Fault) {
-	x.mayHaveBegun = x.mayHaveBegun || f == Unavailable || f == IDTaken
-}
-
-// accept ends the exchange without a body, once.
-func (x *Exchange) accept(buf []Effect) []Effect {
-	if x.accepted {
+// abandon ends the exchange for its client, which has disconnected.
+func abandon(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
+	x.abandoned = true
+	buf = append(buf, Effect{Kind: Accept})
+	if x.stage == Opening || x.mayHaveBegun { // A Begin is in progress or is repeated.
 		return buf
 	}
-	x.accepted = true
-	return append(buf, Effect{Kind: Accept})
+	return x.notBegun(ExchangeEvent{Kind: BeginFailed, Fault: Fenced}, buf)
 }
 
-// notBegun refuses a stream to the calls, which drop events that need one.
+// notBegun refuses a stream to the calls, which drop events that need one. If there is no client and no
+// record, the calls continue without a reader.
 func (x *Exchange) notBegun(e ExchangeEvent, buf []Effect) []Effect {
+	unread := x.abandoned && !x.mayHaveBegun
 	for i, decided := range x.decided {
+		if unread && decided && x.running() {
+			buf = append(buf, forward(i, Kept, NoFault, nil))
+		}
 		if !decided || e.Fault == Gone {
 			buf = append(buf, forward(i, Refused, e.Fault, e.Err))
 		}
 	}
 	switch {
-	case x.left == 0:
+	case !x.running():
 		return x.respond(buf)
-	case x.stage != Abandoned:
-		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerOpen})
+	case unread:
+		x.stage = Finished
+		return buf
 	}
-	return buf
-}
-
-func openUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
-	x.stage = OpeningUnread
-	return buf
-}
-
-func openAgainUnread(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
-	x.stage = OpeningUnread
-	return append(buf, Effect{Kind: Begin})
-}
-
-// abandon lets the calls continue without a reader. The replies of those that have decided are kept;
-// if all have, respond does that.
-func abandon(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
-	x.stage = Abandoned
-	buf = x.accept(buf)
-	for i, decided := range x.decided {
-		if decided && x.left > 0 {
-			buf = append(buf, forward(i, Kept, NoFault, nil))
-		}
-	}
-	return buf
+	return append(buf, Effect{Kind: SetTimer, Timer: TimerOpen})
 }
 
 func refuse(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
@@ -269,11 +208,6 @@ func keepUnread(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	if x.decided[e.Index] {
 		return buf
 	}
-	recordDecided(x, e, buf)
+	x.decided[e.Index] = true
 	return append(buf, forward(e.Index, Kept, NoFault, nil))
-}
-
-func closeStream(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
-	x.stage = Finished
-	return buf
 }

@@ -18,7 +18,7 @@ func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
 		return c.ask(buf)
 	case Busy:
 		c.busy(r)
-		c.takeRound(medium.NextReady)
+		c.j.step = c.write(medium.NextReady)
 		return c.j.flush(append(buf, Effect{Kind: SetTimer, Timer: TimerPause, After: r.Pause}))
 	}
 	return c.end(r, buf)
@@ -26,15 +26,13 @@ func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
 
 // ask writes the questions as the last step.
 func (c *Call) ask(buf []Effect) []Effect {
-	w := &medium.Write{Next: medium.NextWaiting, Asks: c.reply.Asks, State: c.reply.State, Resumable: c.reply.Resumable}
-	if c.j.rec.Round != c.round.Round {
-		w.Round = c.round.Round
-	}
+	w := c.write(medium.NextWaiting)
+	w.Asks, w.State, w.Resumable = c.reply.Asks, c.reply.State, c.reply.Resumable
 	w.Entries = c.completed(c.reply.Asks)
 	for i := range c.reply.Asks {
 		w.Entries = append(w.Entries, state.Entry{Kind: state.EntryRequest, Data: c.reply.Asks[i].Message})
 	}
-	c.j.take(w)
+	c.j.step = w
 	return c.j.flush(buf)
 }
 
@@ -49,7 +47,7 @@ func (c *Call) end(r *Reply, buf []Effect) []Effect {
 		}
 		w.Entries = append(c.completed(nil), state.Entry{Kind: state.EntryResponse, Data: data})
 	}
-	c.j.take(w)
+	c.j.step = w
 	return c.j.flush(append(buf, Effect{Kind: Free}))
 }
 
@@ -61,19 +59,8 @@ func (c *Call) completed(asks []state.Ask) []state.Entry {
 	return c.o.Completed(c.j.rec, asks)
 }
 
-func (c *Call) fail(f Failure, buf []Effect) []Effect { return c.end(c.failureHere(f), buf) }
-
-// failureHere returns a failure that fits any limit. If the store refuses it too, the machine gives
-// up the call.
-func (c *Call) failureHere(f Failure) *Reply {
-	c.failed = true
-	return c.failure(f)
-}
-
-// full returns the failure of a call for which the store has no room.
-func (c *Call) full(err error) *Reply {
-	c.failed = true
-	return c.failureOf(Full, err)
+func (c *Call) fail(f Failure, err error, buf []Effect) []Effect {
+	return c.end(c.failure(f, err), buf)
 }
 
 // finishBefore ends a call before its backend has returned.
@@ -91,11 +78,12 @@ func finishSilently(c *Call, _ Event, buf []Effect) []Effect {
 	c.noteCancelled()
 	return c.finishBefore(c.cancelledReply(), buf)
 }
+
 func finishLate(c *Call, _ Event, buf []Effect) []Effect {
-	return c.finishBefore(c.failure(Late), buf)
+	return c.finishBefore(c.failure(Late, nil), buf)
 }
 
-// leave gives up the call without a write to the store. If its last step was acknowledged, the run
+// leave gives up a call with a record, without a write to the store. If its last step was acknowledged, the run
 // ends as that step says instead.
 func (c *Call) leave(how How, buf []Effect) []Effect {
 	if c.how != 0 {
@@ -104,11 +92,9 @@ func (c *Call) leave(how How, buf []Effect) []Effect {
 	if c.state == Running {
 		buf = append(buf, Effect{Kind: Stop})
 	}
-	if c.j.link != unlinked && how == HowLost {
+	if how == HowLost {
 		// If the store loses the other owner's claim, this may be the only copy.
 		buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
-	}
-	if how == HowLost {
 		if c.cancellation != 0 { // The runner may hold what the other owner does not know.
 			c.reply = c.cancelledReply()
 		}
@@ -158,18 +144,20 @@ func (c *Call) endMachine(how How, buf []Effect) []Effect {
 	return append(reportDropped(c.j.drop(), Gone, buf), Effect{Kind: EndRun, How: how, Reply: c.reply})
 }
 
-func leaveGone(c *Call, e Event, buf []Effect) []Effect {
-	if c.j.link == unlinked {
-		return c.finishBefore(c.failure(NoSession), buf)
-	}
-	return c.leave(HowGone, buf)
+func leaveGone(c *Call, _ Event, buf []Effect) []Effect {
+	return c.leaveOrFail(HowGone, NoSession, buf)
 }
 
-func leaveClosed(c *Call, e Event, buf []Effect) []Effect {
+func leaveClosed(c *Call, _ Event, buf []Effect) []Effect {
+	return c.leaveOrFail(HowLost, Leaving, buf)
+}
+
+// leaveOrFail gives up a call with a record, and ends one without with a failure.
+func (c *Call) leaveOrFail(how How, f Failure, buf []Effect) []Effect {
 	if c.j.link == unlinked {
-		return c.finishBefore(c.failure(Leaving), buf)
+		return c.settle(c.failure(f, nil), buf)
 	}
-	return c.leave(HowLost, buf)
+	return c.leave(how, buf)
 }
 
 func over(c *Call, _ Event, buf []Effect) []Effect { return c.endMachine(HowEnded, buf) }
@@ -177,7 +165,7 @@ func over(c *Call, _ Event, buf []Effect) []Effect { return c.endMachine(HowEnde
 func restore(c *Call, _ Event, buf []Effect) []Effect { return c.j.rewound(buf) }
 
 func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
-	_, buf = c.j.stored(buf)
+	c.j.stored()
 	return c.j.flush(buf)
 }
 
@@ -192,14 +180,14 @@ func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 		what := c.j.refused()
 		buf = reportDropped(len(what.Entries), e.Fault, buf)
 		switch {
-		case what.Next == medium.NextSame || c.j.unsent(): // A later step has the same content.
+		case what.Next == medium.NextSame || c.j.step != nil: // A later step has the same content.
 		case len(what.Entries) > 0:
 			what.Entries = nil
-			c.j.take(what)
+			c.j.step = what
 		case e.Fault == NoRoom: // The store refused the content of the step itself.
-			return c.finishBefore(c.full(e.Err), buf)
+			return c.finishBefore(c.failure(Full, e.Err), buf)
 		default:
-			return c.finishBefore(c.failureHere(Oversized), buf)
+			return c.finishBefore(c.failure(Oversized, nil), buf)
 		}
 		return c.j.flush(buf)
 	}
@@ -209,7 +197,8 @@ func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 func writeOnTimer(c *Call, e Event, buf []Effect) []Effect {
 	switch {
 	case e.Timer == TimerRetry && c.j.link == retrying:
-		return c.j.resend(buf)
+		c.j.link = idle
+		return c.j.flush(buf)
 	case e.Timer == TimerGiveUp:
 		return c.leave(HowLost, buf)
 	}
@@ -233,8 +222,7 @@ func markOnPause(c *Call, e Event, buf []Effect) []Effect {
 // overWhenDone ends the run once its last step was acknowledged, unless the store may have lost it
 // again.
 func overWhenDone(c *Call, _ Event, buf []Effect) []Effect {
-	done, buf := c.j.stored(buf)
-	switch done {
+	switch c.j.stored() {
 	case medium.NextWaiting:
 		c.how = HowParked
 	case medium.NextDone:
@@ -257,7 +245,7 @@ func (c *Call) endRun(buf []Effect) []Effect {
 
 // failedEnd handles the fault of the last step, or of a step before it.
 func failedEnd(c *Call, e Event, buf []Effect) []Effect {
-	if e.Fault < TooLarge || c.j.unsent() {
+	if e.Fault < TooLarge || c.j.step != nil {
 		return failedEntries(c, e, buf)
 	}
 	if e.Fault == NoRoom && c.j.doubted && c.j.sent.Next == medium.NextDone {
@@ -269,23 +257,23 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 	if before := len(what.Entries) - endEntries(what); before > 0 {
 		// The entries before the end may be the cause.
 		what.Entries = what.Entries[before:]
-		c.j.take(what)
+		c.j.step = what
 		return c.j.flush(reportDropped(before, e.Fault, buf))
 	}
 	switch {
-	case c.failed:
+	case c.reply.Failure != 0: // It fits any limit.
 		return c.leave(HowLost, buf)
 	case e.Fault == IDTaken && c.draws < maxDraws:
 		c.draws++
 		return append(buf, Effect{Kind: Draw, Reply: c.reply})
 	case e.Fault == IDTaken:
-		return c.fail(NoIDs, buf)
+		return c.fail(NoIDs, nil, buf)
 	case e.Fault == NoRoom:
-		return c.end(c.full(e.Err), buf)
+		return c.fail(Full, e.Err, buf)
 	case what.Next == medium.NextWaiting:
-		return c.fail(OversizedAsk, buf)
+		return c.fail(OversizedAsk, nil, buf)
 	}
-	return c.fail(Oversized, buf)
+	return c.fail(Oversized, nil, buf)
 }
 
 // endEntries returns the number of entries that belong to the last step itself.
@@ -312,7 +300,7 @@ func park(c *Call, e Event, buf []Effect) []Effect {
 // they are stored.
 func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	c.noteCancelled()
-	if c.reply.Kind == Asks && c.j.unsent() {
+	if c.reply.Kind == Asks && c.j.step != nil {
 		return c.end(c.cancelledReply(), buf)
 	}
 	return buf

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -22,8 +23,9 @@ const (
 	TimerGiveUp
 	// TimerOpen: turn the exchange into a stream.
 	TimerOpen
-	// TimerRead: read the log again.
-	TimerRead
+
+	// Timers bounds the timers.
+	Timers
 )
 
 const (
@@ -77,7 +79,7 @@ type journal struct {
 	// unanswered is true if a copy of sent was not answered, so that the store may have taken it.
 	// doubted is true if the store may have taken and lost it: a client may have its entries.
 	unanswered, doubted bool
-	// step is the step that follows the queue. nil means that there is none.
+	// step is the step that is sent next, after the queue. nil means that there is none.
 	step *medium.Write
 	// stale is true if the store was unavailable, so that acknowledged writes may be lost.
 	stale bool
@@ -97,9 +99,12 @@ func (j *journal) push(e *state.Entry) (dropped int) {
 	j.queue = append(j.queue, *e)
 	j.queued += len(e.Data)
 	for len(j.queue) > queueEntries || j.queued > queueBytes {
-		if !j.dropOldest() {
+		i := slices.IndexFunc(j.queue, func(e state.Entry) bool { return e.Kind == state.EntryProgress || e.Kind == state.EntryLog })
+		if i < 0 {
 			break
 		}
+		j.queued -= len(j.queue[i].Data)
+		j.queue = slices.Concat(j.queue[:i], j.queue[i+1:])
 		dropped++
 	}
 	return dropped
@@ -107,10 +112,7 @@ func (j *journal) push(e *state.Entry) (dropped int) {
 
 // prepend puts entries before the queue.
 func (j *journal) prepend(entries []state.Entry) {
-	if len(entries) == 0 {
-		return
-	}
-	j.queue = append(entries[:len(entries):len(entries)], j.queue...)
+	j.queue = slices.Concat(entries, j.queue)
 	for i := range entries {
 		j.queued += len(entries[i].Data)
 	}
@@ -123,20 +125,6 @@ func (j *journal) drop() (n int) {
 	return n
 }
 
-func (j *journal) dropOldest() bool {
-	for i := range j.queue {
-		if k := j.queue[i].Kind; k == state.EntryProgress || k == state.EntryLog {
-			j.queued -= len(j.queue[i].Data)
-			j.queue = append(j.queue[:i:i], j.queue[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
-// take sets the step that follows the queue. It replaces a step that was not sent yet.
-func (j *journal) take(w *medium.Write) { j.step = w }
-
 // checkpoint makes the next step store a state from which the round begins again.
 func (j *journal) checkpoint(round int, state []byte) {
 	if j.step == nil {
@@ -145,18 +133,17 @@ func (j *journal) checkpoint(round int, state []byte) {
 	j.step.Round, j.step.State, j.step.Resumable = round, state, true
 }
 
-// unsent reports whether the last step is still to be sent.
-func (j *journal) unsent() bool { return j.step != nil }
-
-// flush sends the queue and the step, unless a step is in flight.
+// flush sends what is due, unless a step or a Restore is in flight: a Restore of lost writes, the step that must
+// be sent again, or the queue with the next step.
 func (j *journal) flush(buf []Effect) []Effect {
-	if j.link != idle {
+	switch {
+	case j.link != idle:
 		return buf
-	}
-	if j.stale {
+	case j.stale:
 		return j.restore(buf)
-	}
-	if len(j.queue) == 0 && j.step == nil {
+	case j.sent != nil:
+		return j.send(buf)
+	case len(j.queue) == 0 && j.step == nil:
 		return buf
 	}
 	w := j.step
@@ -186,18 +173,6 @@ func (j *journal) restore(buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Restore, Record: j.rec, Entries: j.window})
 }
 
-// resend resends the unacknowledged step or Restore.
-func (j *journal) resend(buf []Effect) []Effect {
-	switch {
-	case j.stale:
-		return j.restore(buf)
-	case j.sent != nil:
-		return j.send(buf)
-	}
-	j.link = idle
-	return j.flush(buf)
-}
-
 // rewound records that the store may have lost acknowledged writes.
 func (j *journal) rewound(buf []Effect) []Effect {
 	if j.link == unlinked {
@@ -208,19 +183,15 @@ func (j *journal) rewound(buf []Effect) []Effect {
 	return j.flush(buf)
 }
 
-// stored handles an acknowledgement. done is the acknowledged step; medium.NextSame for a Restore.
-func (j *journal) stored(buf []Effect) (done medium.Next, _ []Effect) {
-	j.pause = 0
-	was := j.link
-	j.link = idle
-	if was == sending {
+// stored handles an acknowledgement. done is the acknowledged step; medium.NextSame for a Restore. flush is
+// called next, unless the run ends.
+func (j *journal) stored() (done medium.Next) {
+	if j.link == sending {
 		done = j.sent.Next
 		j.apply()
 	}
-	if was == restoring && j.sent != nil && !j.stale {
-		return medium.NextSame, j.send(buf)
-	}
-	return done, buf
+	j.link, j.pause = idle, 0
+	return done
 }
 
 // apply applies the sent step to the record and the window.

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -28,8 +29,6 @@ type kept struct {
 	Known
 	at    time.Duration
 	bytes int
-	// replaced is true if the Keeper has a newer entry of the call.
-	replaced bool
 }
 
 // Keeper keeps the knowledge of a replica about recent calls that it ran or took an answer for. All
@@ -37,32 +36,36 @@ type kept struct {
 // The zero Keeper is empty. It is not safe for concurrent use. Its times are readings of the
 // caller's clock.
 type Keeper struct {
-	// known is ordered by at.
-	known []*kept
-	calls map[string]*kept
+	// known has the entries, *kept, ordered by at.
+	known list.List
+	calls map[string]*list.Element
 	bytes int
 }
 
 // Keep adds the knowledge about a call and merges it with earlier knowledge.
 func (k *Keeper) Keep(r *medium.Record, entries []medium.Entry, now time.Duration) {
 	n := &kept{Known: Known{Record: r, Entries: entries}, at: now}
-	if o := k.calls[r.ID]; o != nil {
-		k.bytes -= o.bytes
+	if old := k.calls[r.ID]; old != nil {
+		o := k.drop(old)
 		united := *o.Record
 		united.Merge(r, true)
 		n.Record = &united
 		n.Entries = medium.MergeLog(o.Entries, r, entries, n.Record)
-		// Empty the old entry.
-		o.Known, o.replaced, o.bytes = Known{}, true, 0
 	}
 	n.bytes = n.size()
 	k.bytes += n.bytes
-	k.known = append(k.known, n)
 	if k.calls == nil {
-		k.calls = map[string]*kept{}
+		k.calls = map[string]*list.Element{}
 	}
-	k.calls[r.ID] = n
+	k.calls[r.ID] = k.known.PushBack(n)
 	k.Forget(now)
+}
+
+func (k *Keeper) drop(e *list.Element) *kept {
+	n := k.known.Remove(e).(*kept)
+	k.bytes -= n.bytes
+	delete(k.calls, n.Record.ID)
+	return n
 }
 
 // size returns the counted bytes of n.
@@ -81,50 +84,41 @@ func (n *kept) size() int {
 }
 
 // Get returns the knowledge about a call, if there is any.
-func (k *Keeper) Get(id string, now time.Duration) (Known, bool) {
+func (k *Keeper) Get(id string, now time.Duration) (_ Known, ok bool) {
 	k.Forget(now)
-	n := k.calls[id]
-	if n == nil {
+	e := k.calls[id]
+	if e == nil {
 		return Known{}, false
 	}
-	return n.Known, true
+	return e.Value.(*kept).Known, true
 }
 
 // Merge merges the kept entries of a call with those that its machine restores.
 func (k *Keeper) Merge(r *medium.Record, entries []medium.Entry) []medium.Entry {
-	if n := k.calls[r.ID]; n != nil {
-		return medium.MergeLog(n.Entries, r, entries, r)
+	if e := k.calls[r.ID]; e != nil {
+		return medium.MergeLog(e.Value.(*kept).Entries, r, entries, r)
 	}
 	return entries
 }
 
-// Forget drops expired calls, and the oldest ones over the bound. The other methods but With call
+// Forget drops expired calls, and the oldest ones over the bound. The other methods but Merge call
 // it.
 func (k *Keeper) Forget(now time.Duration) {
-	drop := 0
-	for drop < len(k.known) {
-		n := k.known[drop]
-		newest := drop == len(k.known)-1
-		if !n.replaced && (k.bytes <= keepBytes || newest) && now-n.at <= keepFor {
-			break
+	for e := k.known.Front(); e != nil; e = k.known.Front() {
+		full := k.bytes > keepBytes && k.known.Len() > 1
+		if !full && now-e.Value.(*kept).at <= keepFor {
+			return
 		}
-		if k.bytes -= n.bytes; !n.replaced {
-			delete(k.calls, n.Record.ID)
-		}
-		k.known[drop] = nil
-		drop++
+		k.drop(e)
 	}
-	k.known = k.known[drop:]
 }
 
 // Restore returns the knowledge to restore after the store was unavailable, the newest first.
 func (k *Keeper) Restore(now time.Duration) []Known {
 	k.Forget(now)
-	out := make([]Known, 0, len(k.calls))
-	for i := len(k.known) - 1; i >= 0; i-- {
-		if !k.known[i].replaced {
-			out = append(out, k.known[i].Known)
-		}
+	out := make([]Known, 0, k.known.Len())
+	for e := k.known.Back(); e != nil; e = e.Prev() {
+		out = append(out, e.Value.(*kept).Known)
 	}
 	return out
 }

@@ -41,10 +41,8 @@ func TestKeeperForgetsReplacedEntries(t *testing.T) {
 		k.Keep(r, []medium.Entry{{Entry: state.Entry{Data: make([]byte, 1<<20)}}}, 0)
 	}
 	held := 0
-	for _, n := range k.known {
-		if n.Record != nil {
-			held += n.size()
-		}
+	for e := k.known.Front(); e != nil; e = e.Next() {
+		held += e.Value.(*kept).size()
 	}
 	if held != k.bytes {
 		t.Errorf("%d bytes are held, %d are counted", held, k.bytes)
@@ -57,30 +55,23 @@ func TestReader(t *testing.T) {
 	entry := func(e medium.Epoch, seq uint64) medium.Entry {
 		return medium.Entry{Epoch: e, Entry: state.Entry{Seq: seq}}
 	}
-	page := func(p medium.Page) *ReaderEvent { return &ReaderEvent{Kind: HasPage, Page: p} }
 	r := NewReader(medium.Position{})
-	want := func(ev *ReaderEvent, effects string, pos medium.Position, s Reading) {
+	want := func(p medium.Page, f Fault, effects string, pos medium.Position) {
 		t.Helper()
-		if got := inWords(r.Step(ev, nil)); got != effects || r.Position() != pos || r.State() != s {
-			t.Fatalf("%q at %v in state %d, want %q at %v in %d", got, r.Position(), r.State(), effects, pos, s)
+		if got := inWords(r.Step(&p, f, nil)); got != effects || r.Position() != pos {
+			t.Fatalf("%q at %v, want %q at %v", got, r.Position(), effects, pos)
 		}
 	}
-	want(&ReaderEvent{Kind: Opened}, "read", medium.Position{}, Fetching)
-	want(&ReaderEvent{Kind: Woken}, "", medium.Position{}, FetchingAgain)
-	want(page(medium.Page{Entries: []medium.Entry{entry(e, 1)}}), "send, read", medium.Position{Epoch: e, Seq: 1}, Fetching)
-	want(&ReaderEvent{Kind: ReadFailed, Fault: Unavailable}, "timer", medium.Position{Epoch: e, Seq: 1}, Resting)
-	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: e, Seq: 1}, Fetching)
-	want(page(medium.Page{Entries: []medium.Entry{entry(later, 2)}}), "send, timer", medium.Position{Epoch: later, Seq: 2}, Resting)
+	want(medium.Page{Entries: []medium.Entry{entry(e, 1)}, More: true}, NoFault, "send, read", medium.Position{Epoch: e, Seq: 1})
+	want(medium.Page{}, Unavailable, "", medium.Position{Epoch: e, Seq: 1})
+	want(medium.Page{Entries: []medium.Entry{entry(later, 2)}}, NoFault, "send", medium.Position{Epoch: later, Seq: 2})
 	// The store has lost that entry and has one question, which may be resent.
 	ahead := medium.Page{Ahead: true, Last: medium.Position{Epoch: e, Seq: 1}, Entries: []medium.Entry{entry(e, 1)}}
-	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: later, Seq: 2}, Fetching)
-	out := r.Step(page(ahead), nil)
-	if len(out) != 2 || !out[0].Unnumbered || r.Position() != (medium.Position{Epoch: later, Seq: 2}) {
+	out := r.Step(&ahead, NoFault, nil)
+	if len(out) != 1 || !out[0].Unnumbered || r.Position() != (medium.Position{Epoch: later, Seq: 2}) {
 		t.Fatalf("%s at %v, want entries without ids", inWords(out), r.Position())
 	}
-	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: later, Seq: 2}, Fetching)
-	want(page(ahead), "timer", medium.Position{Epoch: later, Seq: 2}, Resting)
-	want(&ReaderEvent{Kind: Woken}, "read", medium.Position{Epoch: later, Seq: 2}, Fetching)
-	want(page(medium.Page{Entries: []medium.Entry{entry(later, 3)}, Ended: true}), "send, end", medium.Position{Epoch: later, Seq: 3}, Left)
-	want(&ReaderEvent{Kind: Woken}, "", medium.Position{Epoch: later, Seq: 3}, Left)
+	want(ahead, NoFault, "", medium.Position{Epoch: later, Seq: 2})
+	want(medium.Page{Entries: []medium.Entry{entry(later, 3)}, Ended: true}, NoFault, "send, end", medium.Position{Epoch: later, Seq: 3})
+	want(medium.Page{}, Gone, "end", medium.Position{Epoch: later, Seq: 3})
 }

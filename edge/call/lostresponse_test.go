@@ -21,8 +21,8 @@ func live(t *testing.T, lives map[string][]lived) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			c := newCall()
 			for i, s := range life {
-				if got := inWords(c.Step(s.e, nil)); got != s.want || c.State() != s.to {
-					t.Fatalf("step %d, event %d: %q and state %d, want %q and %d", i, s.e.Kind, got, c.State(), s.want, s.to)
+				if got := inWords(c.Step(s.e, nil)); got != s.want || c.state != s.to {
+					t.Fatalf("step %d, event %d: %q and state %d, want %q and %d", i, s.e.Kind, got, c.state, s.want, s.to)
 				}
 			}
 		})

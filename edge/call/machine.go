@@ -1,8 +1,6 @@
 package call
 
 import (
-	"time"
-
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -65,17 +63,13 @@ type Config struct {
 // questions, or a takeover, to its response or its next questions. It is not safe for concurrent
 // use; its inbox passes it one event at a time.
 type Call struct {
-	o *Config
-	// id is the record with which the call was made.
-	id    *medium.Record
+	o     *Config
 	state State
 	j     journal
 	// round is the round to run, with its answers and its initial state.
-	round *medium.Record
-	reply *Reply
-	draws int
-	// wanted is true if the call has asked for a record.
-	wanted       bool
+	round        *medium.Record
+	reply        *Reply
+	draws        int
 	cancellation cancellation
 	// checkpoint is the checkpoint of a round that runs without a record. nil means that there is
 	// none.
@@ -87,8 +81,6 @@ type Call struct {
 	// how is the way in which the run ends, once its last step was acknowledged or the machine is
 	// over. 0 means neither.
 	how How
-	// failed is true if the response is one of the edge's own failures, which fit any limit.
-	failed bool
 	// progress is the highest progress that was sent or queued. suppressed drops all events of a
 	// repeated round until it exceeds progress.
 	progress    float64
@@ -123,9 +115,6 @@ func (c *Call) cancelledReply() *Reply {
 	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
 }
 
-// State returns the state of the machine.
-func (c *Call) State() State { return c.state }
-
 // Record returns the last acknowledged record, or the request if there is no record.
 func (c *Call) Record() *medium.Record {
 	if c.j.link == unlinked {
@@ -154,70 +143,34 @@ func (c *Call) Unsettled() bool {
 	return c.state == Running || c.j.link != idle
 }
 
-// Step takes an event and appends its effects to buf, in order.
+// Step takes an event and appends its effects to buf, in order. An event without a transition is late
+// or has no effect in the call's state.
 func (c *Call) Step(e Event, buf []Effect) []Effect {
-	return transitions[c.state][e.Kind](c, e, buf)
+	t := transitions[c.state][e.Kind]
+	if t == nil && c.state != Over {
+		t = common[e.Kind]
+	}
+	if t == nil {
+		return buf
+	}
+	return t(c, e, buf)
 }
 
 type transition func(c *Call, e Event, buf []Effect) []Effect
 
-// ignore is the transition of an event that is late or has no effect in a state. It changes
-// nothing.
-func ignore(_ *Call, _ Event, buf []Effect) []Effect { return buf }
-
-// impossible is the transition of an event that the driver does not send in a state. It changes
-// nothing.
-func impossible(_ *Call, _ Event, buf []Effect) []Effect { return buf }
-
-// transitions is the transition table: a row for each state, a column for each event.
+// transitions is the transition table: a row for each state, with the transitions of its own.
 var transitions = [states][eventKinds]transition{
-	New: {
-		Started: start, Claimed: claimed, Emitted: impossible, Checkpointed: impossible, Returned: impossible, Begun: impossible, Kept: impossible, Refused: impossible,
-		Stored: impossible, Failed: impossible, Drawn: impossible, Due: impossible,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
-	},
-	Direct: {
-		Started: impossible, Claimed: impossible, Emitted: gatherEntry, Checkpointed: keepCheckpoint, Returned: decide, Begun: attachRunning, Kept: impossible, Refused: dropQueue,
-		Stored: impossible, Failed: impossible, Drawn: impossible, Due: wantOnFlush,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
-	},
-	Decided: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
-		Stored: impossible, Failed: impossible, Drawn: impossible, Due: ignore,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: ignore, Superseded: supersede,
-	},
-	Running: {
-		Started: impossible, Claimed: impossible, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: impossible, Kept: impossible, Refused: ignore,
-		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
-	},
-	Pausing: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: impossible, Refused: refusePause,
-		Stored: wroteEntries, Failed: failedEntries, Drawn: impossible, Due: markOnPause,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
-	},
-	Marking: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
-		Stored: runWhenMarked, Failed: failedEntries, Drawn: impossible, Due: writeOnTimer,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
-	},
-	Finishing: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: impossible, Kept: impossible, Refused: impossible,
-		Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer,
-		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
-	},
-	Over: {
-		Started: impossible, Claimed: impossible, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
-		Stored: ignore, Failed: ignore, Drawn: ignore, Due: ignore,
-		Cancelled: cancelOver, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore, Superseded: ignore,
-	},
+	New:       {Started: start, Claimed: claimed},
+	Direct:    {Emitted: gatherEntry, Checkpointed: keepCheckpoint, Returned: decide, Begun: attachRunning, Refused: dropQueue, Due: wantOnFlush},
+	Decided:   {Begun: attachFinishing, Kept: over, Refused: refuseAsks},
+	Running:   {Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Stored: wroteEntries, Failed: failedEntries, Due: writeOnTimer},
+	Pausing:   {Begun: attachPausing, Refused: refusePause, Stored: wroteEntries, Failed: failedEntries, Due: markOnPause},
+	Marking:   {Stored: runWhenMarked, Failed: failedEntries, Due: writeOnTimer},
+	Finishing: {Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer, Cancelled: cancelFinishing, Expired: expireFinishing},
+	Over:      {Cancelled: cancelOver},
 }
 
-// ID returns the call's id, which never changes.
-func (c *Call) ID() string { return c.id.ID }
-
-// Names returns the ids of the session and of the call, which never change.
-func (c *Call) Names() (session, id string) { return c.id.Session, c.id.ID }
-
-// Deadline returns the call's deadline, which never changes. Zero means none.
-func (c *Call) Deadline() time.Time { return c.id.Deadline }
+// common are the transitions of the states but Over that have none of their own for an event.
+var common = [eventKinds]transition{
+	Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
+}

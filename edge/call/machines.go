@@ -1,8 +1,6 @@
 package call
 
 import (
-	"slices"
-
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -25,16 +23,11 @@ type Machines struct {
 // InitExchange initializes s for an exchange. Add adds its calls before the first event.
 func (s *Machines) InitExchange(calls int) {
 	s.exchange.init(calls)
-	if s.calls = s.room[:0]; calls > 1 {
-		s.calls = make([]*Call, 0, calls)
-	}
-}
-
-// InitClaimed initializes s for a claimed call.
-func (s *Machines) InitClaimed() {
-	s.exchange.stage = Finished
 	s.calls = s.room[:0]
 }
+
+// InitClaimed initializes s for a claimed call, after InitExchange.
+func (s *Machines) InitClaimed() { s.exchange.stage = Finished }
 
 // Add adds the next call, in state New. c is the call as requested and must not change any more.
 // The record of a claimed call arrives with Claimed.
@@ -43,7 +36,7 @@ func (s *Machines) Add(o *Config, c *medium.Record) *Call {
 	if len(s.calls) > 0 {
 		m = new(Call)
 	}
-	m.o, m.id, m.round = o, c, c
+	m.o, m.round = o, c
 	s.calls = append(s.calls, m)
 	return m
 }
@@ -133,15 +126,13 @@ func (s *Machines) relay(from int, buf []Effect) []Effect {
 }
 
 func (s *Machines) keepRecords() {
-	if s.records != nil {
-		s.records = slices.Clone(s.records) // The write before has the others.
-		for i, c := range s.calls {
-			s.records[i] = c.offerAgain(s.records[i])
-		}
-		return
-	}
+	before := s.records // The write before has these.
 	s.records = make([]*medium.Record, len(s.calls))
 	for i, c := range s.calls {
-		s.records[i] = c.initialRecord()
+		if before == nil {
+			s.records[i] = c.initialRecord()
+		} else {
+			s.records[i] = c.offerAgain(before[i])
+		}
 	}
 }

@@ -34,9 +34,8 @@ func (c *Call) push(e Event, buf []Effect) []Effect {
 }
 
 func gatherEntry(c *Call, e Event, buf []Effect) []Effect {
-	buf = c.push(e, buf)
-	if !c.wanted && len(c.j.queue) > 0 {
-		c.wanted = true
+	first := len(c.j.queue) == 0
+	if buf = c.push(e, buf); first && len(c.j.queue) > 0 {
 		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerFlush, After: gather})
 	}
 	return buf
@@ -63,7 +62,6 @@ func checkpoint(c *Call, e Event, buf []Effect) []Effect {
 
 // dropQueue drops the queue: the exchange cannot become a stream for now.
 func dropQueue(c *Call, e Event, buf []Effect) []Effect {
-	c.wanted = false
 	c.noteRefused(e.Fault)
 	return reportDropped(c.j.drop(), Gone, buf)
 }
@@ -113,12 +111,8 @@ func (c *Call) decideBy(r *Reply, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Decide, Reply: r})
 }
 
-func (c *Call) failure(f Failure) *Reply {
-	return c.failureOf(f, nil)
-}
-
-// failureOf returns a failure with the store's error, which may be nil.
-func (c *Call) failureOf(f Failure, err error) *Reply {
+// failure returns the reply for a failure with the store's error, which may be nil. It fits any limit.
+func (c *Call) failure(f Failure, err error) *Reply {
 	return &Reply{Kind: Final, Failure: f, Err: err, Response: c.o.Render(c.Record(), f, err)}
 }
 
@@ -134,16 +128,15 @@ func (c *Call) settle(r *Reply, buf []Effect) []Effect {
 // refuseAsks ends a call that cannot ask its client. If the session is gone, it replaces any
 // reply.
 func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
-	f := NoStore
 	switch e.Fault {
 	case Gone:
-		return c.decideBy(c.failure(NoSession), buf)
+		return c.decideBy(c.failure(NoSession, nil), buf)
 	case NoRoom:
-		return c.settle(c.failureOf(Full, e.Err), buf)
+		return c.settle(c.failure(Full, e.Err), buf)
 	case Fenced:
-		f = NoClient
+		return c.settle(c.failure(NoClient, nil), buf)
 	}
-	return c.settle(c.failure(f), buf)
+	return c.settle(c.failure(NoStore, nil), buf)
 }
 
 // initialRecord returns the record with which a call begins: its round, from its checkpoint if there is
@@ -196,7 +189,7 @@ func (c *Call) awaitsBegin() bool { return c.offered > 0 && c.offered < c.round.
 func refusePause(c *Call, e Event, buf []Effect) []Effect {
 	switch c.noteRefused(e.Fault); {
 	case c.awaitsBegin() && e.Fault == IDTaken:
-		return c.decideBy(c.failure(UnknownOutcome), buf)
+		return c.decideBy(c.failure(UnknownOutcome, nil), buf)
 	case c.awaitsBegin() || !c.overdue:
 		return buf
 	}
@@ -207,7 +200,9 @@ func refusePause(c *Call, e Event, buf []Effect) []Effect {
 func attachRunning(c *Call, e Event, buf []Effect) []Effect {
 	c.state = Running
 	c.j.attach(e.Record, c.o.Brief)
-	c.takeRound(medium.NextDispatched)
+	if c.j.rec.Round != c.round.Round {
+		c.j.step = c.write(medium.NextDispatched)
+	}
 	if c.checkpoint != nil && !(e.Record.Resumable && bytes.Equal(e.Record.State, c.checkpoint)) {
 		c.j.checkpoint(c.round.Round, c.checkpoint)
 	}
@@ -220,16 +215,18 @@ func attachPausing(c *Call, e Event, buf []Effect) []Effect {
 		c.overdue = false
 		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerPause})
 	}
-	c.takeRound(medium.NextReady)
+	// A record begins as dispatched. The step has its round in any case: a Runner learns from it what the store has.
+	c.j.step = &medium.Write{Next: medium.NextReady, Round: c.round.Round, State: c.round.State, Resumable: c.round.Resumable}
 	return c.j.flush(buf)
 }
 
-// takeRound writes the round if the record began in an earlier one, and the phase if the backend is
-// still to be called: a record begins as dispatched.
-func (c *Call) takeRound(next medium.Next) {
-	if c.j.rec.Round != c.round.Round || next == medium.NextReady && c.j.rec.Phase != state.PhaseReady {
-		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State, Resumable: c.round.Resumable})
+// write returns a step to a phase. It has the round if the record has an earlier one.
+func (c *Call) write(next medium.Next) *medium.Write {
+	w := &medium.Write{Next: next}
+	if c.j.rec.Round != c.round.Round {
+		w.Round, w.State, w.Resumable = c.round.Round, c.round.State, c.round.Resumable
 	}
+	return w
 }
 
 func attachFinishing(c *Call, e Event, buf []Effect) []Effect {

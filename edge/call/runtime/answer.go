@@ -57,10 +57,9 @@ type unmatched struct {
 // should retry, and the replica also retries. The call continues with the credentials of by and the
 // token of ctx, even if the answer is stored several times.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
-	x := answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
-	out, release, err := r.take(ctx, x)
+	out, release, err := r.AnswerNow(ctx, session, ask, a, by)
 	if err == nil && out == state.AnswerUnknown {
-		r.keepUnmatched(x)
+		r.keepUnmatched(r.answerOf(ctx, session, ask, a, by))
 	}
 	return out, release, err
 }
@@ -68,16 +67,16 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 // AnswerNow takes an answer as Answer does, but AnswerUnknown is final: the answer is not kept for
 // a question that the store may restore.
 func (r *Replica) AnswerNow(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
-	return r.take(ctx, answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)})
-}
-
-// take takes an answer. It retries one that may have been stored.
-func (r *Replica) take(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
+	x := r.answerOf(ctx, session, ask, a, by)
 	out, release, err := r.answer(context.WithoutCancel(ctx), x)
 	if call.FaultOf(err) == call.Unavailable {
 		r.retryAnswer(x)
 	}
 	return out, release, err
+}
+
+func (r *Replica) answerOf(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) answer {
+	return answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
 }
 
 func (r *Replica) answer(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
@@ -149,26 +148,17 @@ func (r *Replica) keepUnmatched(x answer) {
 	defer r.mu.Unlock()
 	now := r.now()
 	r.forgetUnmatched(now)
-	bytes, ofSession := x.bytes(), 1
-	for i := range r.unmatched {
-		bytes += r.unmatched[i].bytes()
-		if r.unmatched[i].session == x.session {
+	var n, bytes, ofSession int
+	r.unmatched = slices.DeleteFunc(slices.Insert(r.unmatched, 0, unmatched{x, now + unmatchedFor}), func(o unmatched) bool {
+		if o.session == x.session {
 			ofSession++
 		}
-	}
-	n := len(r.unmatched) + 1
-	r.unmatched = slices.DeleteFunc(r.unmatched, func(o unmatched) bool {
-		same := o.session == x.session
-		if n <= maxUnmatched && bytes <= unmatchedBytes && (!same || ofSession <= sessionUnmatched) {
-			return false
+		if o.session == x.session && ofSession > sessionUnmatched {
+			return true
 		}
-		n, bytes = n-1, bytes-o.bytes()
-		if same {
-			ofSession--
-		}
-		return true
+		n, bytes = n+1, bytes+o.bytes()
+		return n > maxUnmatched || bytes > unmatchedBytes
 	})
-	r.unmatched = append(r.unmatched, unmatched{x, now + unmatchedFor})
 	if now-r.back < unmatchedFor {
 		r.matchAgain()
 	}
@@ -191,7 +181,7 @@ func (r *Replica) matchAgain() {
 	r.matching = true
 	r.work.Spawn(func() {
 		for r.sleep(time.Second) {
-			for _, l := range r.allUnmatched() {
+			for _, l := range slices.Backward(r.allUnmatched()) {
 				out, release, err := r.answer(r.life, l.answer)
 				if release != nil {
 					release()

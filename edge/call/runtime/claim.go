@@ -46,7 +46,7 @@ func (r *Replica) sweep(ctx context.Context) {
 	r.forgetUnmatched(now)
 	most := max(lostAtOnce*r.o.Takeovers-len(r.claiming), 0)
 	r.mu.Unlock()
-	if r.draining.sent() {
+	if r.IsDraining() {
 		most = 0
 	}
 	for _, o := range r.beatOnce(ctx, most) {
@@ -82,8 +82,7 @@ func (r *Replica) takeOverLost(o medium.ClaimTarget) {
 	defer r.work.Leave()
 	r.mu.Lock()
 	_, known := r.claiming[o.Call]
-	// The reply that made this replica the owner has arrived since.
-	known = known || r.calls[o.Call] != nil
+	known = known || r.calls[o.Call] != nil // The reply that made this replica the owner has arrived since.
 	if !known {
 		r.claiming[o.Call] = struct{}{}
 	}
@@ -99,9 +98,7 @@ func (r *Replica) takeOverLost(o medium.ClaimTarget) {
 		}()
 		select {
 		case r.takeovers <- struct{}{}:
-		case <-r.draining.c:
-			return
-		case <-r.closing.c:
+		case <-r.Draining():
 			return
 		}
 		defer func() { <-r.takeovers }()
@@ -156,7 +153,10 @@ func takeoverAttrs(r *medium.Record, lost string) []any {
 
 // resume continues a claimed call. returns is the value of r.returns before the claim.
 func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
-	if r.knowsLater(o.Record) {
+	r.mu.Lock()
+	later := r.knowsLater(o.Record)
+	r.mu.Unlock()
+	if later {
 		// The store lacks writes that this replica has; restore them.
 		r.restoreCall(o.Record.ID)
 		return
@@ -195,22 +195,16 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 func (r *Replica) supersede(c *Driver, rec *medium.Record) (old *Driver, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.knowsLaterLocked(rec) {
+	if r.knowsLater(rec) {
 		return nil, false
 	}
-	return r.registerLocked(c), true
+	return r.register(c), true
 }
 
 // knowsLater reports whether this replica knows of a later owner of the call, of its end, or of
-// steps of the same owner. A claim that is repeated after the store lost it has the same epoch.
+// steps of the same owner. A claim that is repeated after the store lost it has the same epoch. The caller
+// holds r.mu.
 func (r *Replica) knowsLater(rec *medium.Record) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.knowsLaterLocked(rec)
-}
-
-// knowsLaterLocked is knowsLater; the caller holds r.mu.
-func (r *Replica) knowsLaterLocked(rec *medium.Record) bool {
 	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
 	if c := r.calls[rec.ID]; c != nil {
 		if known, held := c.known(); held && later(known) {

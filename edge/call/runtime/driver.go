@@ -14,12 +14,13 @@ import (
 type Driver struct {
 	g      *Group
 	number int
+	// rec is the record with which the call was made. It never changes.
+	rec    *medium.Record
 	runner Runner
 	// base provides the values of the contexts of its runs.
 	base   context.Context
 	stop   context.CancelFunc
-	timers [call.TimerRead + 1]*time.Timer
-	life   *time.Timer
+	timers [call.Timers]*time.Timer
 	// waiting is the number of its events that Counters.Queued counts.
 	waiting int
 	// unsettled is true while the call counts as work because its machine is unsettled.
@@ -43,7 +44,6 @@ func (c *Driver) Cancel() { c.post(call.Event{Kind: call.Cancelled}) }
 // End ends the call because its session has ended.
 func (c *Driver) End() { c.post(call.Event{Kind: call.Ended}) }
 
-// machine returns the call's machine, whose ID, Names and Deadline never change.
 func (c *Driver) machine() *call.Call { return c.g.machines.Call(c.number) }
 
 // known returns the machine's record. held is true if the machine has the lease.
@@ -109,8 +109,7 @@ func (c *Driver) do(f *call.Effect) {
 	case call.Keep:
 		r.keep(f.Record, f.Entries)
 	case call.CancelByRecord:
-		session, id := c.machine().Names()
-		r.work.Spawn(func() { r.cancel(medium.ClaimTarget{Session: session, Call: id}, nil) })
+		r.work.Spawn(func() { r.cancel(medium.ClaimTarget{Session: c.rec.Session, Call: c.rec.ID}, nil) })
 	case call.Dropped:
 		r.count.dropped(f.Fault).Add(int64(f.Count))
 	case call.EndRun:
@@ -120,9 +119,7 @@ func (c *Driver) do(f *call.Effect) {
 
 // run calls the backend in a goroutine.
 func (c *Driver) run(round *medium.Record) {
-	if c.stop != nil {
-		c.stop() // ends the previous round
-	}
+	c.stop() // ends the previous round
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(c.base) // over cancels it
 	if round.Attempt > 1 && round.Phase == state.PhaseDispatched {
@@ -140,10 +137,16 @@ func (c *Driver) backend(ctx context.Context, round *medium.Record) {
 	c.post(call.Event{Kind: call.Returned, Reply: reply})
 }
 
+// timerLife is the timer of the call's lifetime, which the machine does not set.
+const timerLife call.Timer = 0
+
 // setTimer sets a timer of the call, or of its exchange.
 func (c *Driver) setTimer(t call.Timer, after time.Duration) {
 	e := event{to: c.number, call: call.Event{Kind: call.Due, Timer: t}}
-	if t == call.TimerOpen {
+	switch t {
+	case timerLife:
+		e.call.Kind = call.Expired
+	case call.TimerOpen:
 		after, e = c.g.r.o.StreamAfter, event{to: toExchange, exchange: call.ExchangeEvent{Kind: call.OpenDue}}
 	}
 	if old := c.timers[t]; old != nil {
@@ -159,33 +162,27 @@ func (c *Driver) setTimer(t call.Timer, after time.Duration) {
 
 // late reports whether the call's lifetime has passed.
 func (c *Driver) late() bool {
-	deadline := c.machine().Deadline()
-	return !deadline.IsZero() && !c.g.r.o.Now().Before(deadline)
+	return !c.rec.Deadline.IsZero() && !c.g.r.o.Now().Before(c.rec.Deadline)
 }
 
 // startLifetime sets the timer that ends the call's lifetime.
 func (c *Driver) startLifetime() {
-	if c.life != nil {
+	if c.timers[timerLife] != nil {
 		return
 	}
 	left := c.g.r.o.Lifetime
-	if deadline := c.machine().Deadline(); !deadline.IsZero() {
-		left = deadline.Sub(c.g.r.o.Now())
+	if !c.rec.Deadline.IsZero() {
+		left = c.rec.Deadline.Sub(c.g.r.o.Now())
 	}
-	c.life = time.AfterFunc(left, func() { c.post(call.Event{Kind: call.Expired}) })
+	c.setTimer(timerLife, left)
 }
 
 func (c *Driver) over(how call.How, r *call.Reply) {
-	if c.stop != nil {
-		c.stop()
-	}
+	c.stop()
 	for _, t := range &c.timers {
 		if t != nil {
 			t.Stop()
 		}
-	}
-	if c.life != nil {
-		c.life.Stop()
 	}
 	c.g.r.unregister(c)
 	if c.runner != (noRunner{}) {
@@ -202,7 +199,12 @@ func (r *Replica) commit(t Runner, w *medium.Write) error {
 	t.Deliver(Event{Stores: w})
 	began := time.Now()
 	ctx, cancel := r.bounded()
-	err := r.write(ctx, t, w)
+	var err error
+	if len(w.Begin) > 0 && r.o.Begin != nil {
+		err = r.o.Begin(ctx, t, w)
+	} else {
+		err = r.store.Commit(ctx, w)
+	}
 	cancel()
 	if err == nil {
 		r.count.Appended.Add(int64(len(w.Entries)))
@@ -211,14 +213,6 @@ func (r *Replica) commit(t Runner, w *medium.Write) error {
 	}
 	t.Deliver(Event{Stored: &Stored{Write: w, Began: began, Err: err}})
 	return err
-}
-
-// write sends a write of a call to the store.
-func (r *Replica) write(ctx context.Context, t Runner, w *medium.Write) error {
-	if len(w.Begin) > 0 && r.o.Begin != nil {
-		return r.o.Begin(ctx, t, w)
-	}
-	return r.store.Commit(ctx, w)
 }
 
 // restore restores the knowledge about the call.

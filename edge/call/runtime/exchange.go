@@ -30,15 +30,15 @@ func (g *Group) Ready(entries []state.Entry) { g.machines.Ready(entries) }
 // may continue. The caller has entered Options.Work. Call it once.
 func (g *Group) Serve(ctx context.Context, out Outgoing) {
 	r := g.r
-	if d := g.machines.Call(0).Deadline(); !d.IsZero() && d.Sub(r.o.Now()) < r.o.StreamAfter {
+	if d := g.calls[0].rec.Deadline; !d.IsZero() && d.Sub(r.o.Now()) < r.o.StreamAfter {
 		for _, c := range g.calls {
-			c.startLifetime() // Otherwise the timer starts with the record.
+			c.startLifetime() // Otherwise the timer starts when the call is registered.
 		}
 	}
-	g.start()
+	g.postAll(call.Event{Kind: call.Started})
 	t := r.timer(r.o.StreamAfter)
 	defer r.putTimer(t)
-	closing := r.closing.c
+	closing, left := r.Closing(), ctx.Done()
 	for {
 		select {
 		case what := <-g.out:
@@ -49,15 +49,9 @@ func (g *Group) Serve(ctx context.Context, out Outgoing) {
 		case <-closing:
 			closing = nil
 			g.postAll(call.Event{Kind: call.Closed})
-		case <-ctx.Done():
+		case <-left:
+			left = nil
 			g.postExchange(call.ExchangeEvent{Kind: call.ClientLeft})
-			select {
-			case what := <-g.out:
-				g.end(ctx, what, out)
-			default: // The calls continue without this client.
-				out.Accept()
-			}
-			return
 		}
 	}
 }
@@ -69,7 +63,6 @@ func (g *Group) end(ctx context.Context, what call.EffectKind, out Outgoing) {
 		out.Respond(g.replies)
 	case call.Open:
 		out.Open(ctx, g.stream)
-		g.postExchange(call.ExchangeEvent{Kind: call.StreamEnded})
 	default:
 		out.Accept()
 	}
@@ -88,7 +81,6 @@ func (g *Group) begin() {
 			}
 			c.runner.Deliver(Event{Begins: &rec})
 			recs[i] = &rec
-			c.startLifetime()
 		}
 	}
 	w := &medium.Write{Session: recs[0].Session, Stream: g.stream, Begin: recs}
@@ -96,9 +88,7 @@ func (g *Group) begin() {
 		w, g.concluded = last, true
 		w.Begin = recs
 	}
-	for _, c := range g.calls {
-		r.register(c)
-	}
+	g.register()
 	r.work.Spawn(func() {
 		returns := r.returns.Load()
 		if err := r.commit(g.first.runner, w); err != nil {
@@ -116,7 +106,7 @@ func (g *Group) begin() {
 func (g *Group) catchUp(returns uint64) {
 	if g.r.returns.Load() != returns {
 		for _, c := range g.calls {
-			g.r.restoreCall(c.machine().ID())
+			g.r.restoreCall(c.rec.ID)
 		}
 	}
 	if g.r.IsClosing() {

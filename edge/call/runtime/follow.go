@@ -30,8 +30,12 @@ type Log struct {
 	Read func(ctx context.Context, after medium.Position) (_ medium.Page, release func(), _ error)
 }
 
-// missingStreamWait bounds the wait for a missing stream that a replica may restore.
-const missingStreamWait = 10 * time.Second
+const (
+	// missingStreamWait bounds the wait for a missing stream that a replica may restore.
+	missingStreamWait = 10 * time.Second
+	// readPause is the interval at which a log is read whose growth is not announced.
+	readPause = time.Second
+)
 
 // Follow sends a log to a client until the log ends, the client disconnects (ctx is done, or the
 // stream fails), or the replica closes. It waits for entries that the store currently lacks.
@@ -57,8 +61,6 @@ type follower struct {
 	st  mcp.Stream
 	log Log
 	m   *call.Reader
-	// due is the time of the next read, as the machine has set it.
-	due time.Duration
 	// lostSince is when the stream was first missing; zero means that it is not. found is true if
 	// it ever existed.
 	lostSince time.Time
@@ -87,84 +89,63 @@ func (f *follower) run(ctx context.Context) {
 	t := f.r.timer(f.r.o.KeepAlive)
 	defer f.r.putTimer(t)
 	written := f.r.o.Now()
-	for e := (&call.ReaderEvent{Kind: call.Opened}); ; {
-		sent, ok := f.step(ctx, e)
+	for {
+		sent, ok := f.step(ctx)
 		if f.log.CaughtUp != nil {
 			f.log.CaughtUp(f.sent)
 			f.log.CaughtUp = nil
 		}
-		switch {
-		case !ok:
+		if !ok {
 			return
-		case sent:
-			written = f.r.o.Now()
-		case f.log.Opens && f.st.KeepAlive() != nil:
-			return
+		}
+		now := f.r.o.Now()
+		if sent {
+			written = now
+		} else if f.log.Opens || now.Sub(written) >= f.r.o.KeepAlive {
+			if f.st.KeepAlive() != nil {
+				return
+			}
+			written = now
 		}
 		f.log.Opens = false
-		pause := f.r.o.KeepAlive - f.r.o.Now().Sub(written)
+		pause := f.r.o.KeepAlive - now.Sub(written)
 		if f.polls() {
-			pause = min(pause, f.due)
+			pause = min(pause, readPause)
 		}
-		t.Reset(max(pause, 0))
-		switch f.wait(ctx, woken, t.C) {
-		case followWoken:
-		case followDue:
-			if f.r.o.Now().Sub(written) >= f.r.o.KeepAlive {
-				if f.st.KeepAlive() != nil {
-					return
-				}
-				written = f.r.o.Now()
-			}
-		case followClosing:
-			f.reconnect()
-			return
-		case followLeft:
+		t.Reset(pause)
+		if !f.wait(ctx, woken, t.C) {
 			return
 		}
-		e = &call.ReaderEvent{Kind: call.Woken}
 	}
 }
 
-// followed is the event that a follower has waited for.
-type followed uint8
-
-const (
-	// followWoken: the log may have grown. followDue: the timer has fired.
-	followWoken followed = iota
-	followDue
-	// followClosing: this replica must close the stream. followLeft: the client has disconnected.
-	followClosing
-	followLeft
-)
-
-// wait waits for the next event. Of several that occurred during a read it returns the one that ends
-// the stream, or else the growth of the log, so that a history of events has one outcome.
-func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan time.Time) followed {
+// wait waits until the log may have grown or due fires. It returns false if the stream ends instead: the
+// client has disconnected, or this replica must close the stream and sends the id to resume from. Of
+// several events that occurred during a read, one that ends the stream counts, so that a history of
+// events has one outcome.
+func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan time.Time) bool {
 	var closing <-chan struct{}
 	if f.log.Resumable && f.id != "" {
-		closing = f.r.closingStreams.c
-	}
-	switch {
-	case f.r.IsClosing(), closing != nil && f.r.closingStreams.sent():
-		return followClosing
-	case ctx.Err() != nil:
-		return followLeft
-	case len(woken) > 0:
-		<-woken
-		return followWoken
+		closing = f.r.streaming.Done()
 	}
 	select {
 	case <-woken:
-		return followWoken
 	case <-due:
-		return followDue
 	case <-ctx.Done():
-		return followLeft
 	case <-closing:
-	case <-f.r.closing.c:
+	case <-f.r.unclosed.Done():
 	}
-	return followClosing
+	select {
+	case <-woken: // due may have been chosen.
+	default:
+	}
+	if f.r.IsClosing() || closing != nil && f.r.streaming.Err() != nil {
+		if f.id != "" {
+			_ = f.st.Send(mcp.StreamEvent{ID: f.id, Retry: f.r.o.RetryHint})
+		}
+		return false
+	}
+	return ctx.Err() == nil
 }
 
 // polls reports whether the log must be polled because no event on this replica announces its
@@ -172,32 +153,24 @@ func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan t
 // replica.
 func (f *follower) polls() bool { return f.unread || f.ahead || !f.r.writes(f.log.Stream) }
 
-// reconnect asks the client to reconnect, and sends the id to resume from.
-func (f *follower) reconnect() {
-	if f.id != "" {
-		_ = f.st.Send(mcp.StreamEvent{ID: f.id, Retry: f.r.o.RetryHint})
-	}
-}
-
-// step passes the machine an event and carries out its effects until it rests. sent is true if
-// something was sent to the client; ok is false once the stream has ended.
-func (f *follower) step(ctx context.Context, e *call.ReaderEvent) (sent, ok bool) {
+// step reads the log and sends what the machine sends, until that rests. sent is true if something was sent
+// to the client; ok is false once the stream has ended.
+func (f *follower) step(ctx context.Context) (sent, ok bool) {
 	defer f.releasePage()
-	for e != nil {
-		f.effects = f.m.Step(e, f.effects[:0])
-		e = nil
+	for reads := true; reads; {
+		reads = false
+		page, fault := f.read(ctx)
+		f.effects = f.m.Step(&page, fault, f.effects[:0])
 		for i := range f.effects {
 			switch x := &f.effects[i]; x.Kind {
 			case call.Read:
-				e = f.read(ctx)
+				reads = true
 			case call.Send:
 				ends := i+1 < len(f.effects) && f.effects[i+1].Kind == call.EndStream
 				if f.send(x.Entries, x.Unnumbered, ends) != nil {
 					return sent, false
 				}
 				sent = true
-			case call.SetTimer:
-				f.due = x.After
 			case call.EndStream:
 				return sent, false
 			}
@@ -217,7 +190,7 @@ func (f *follower) releasePage() {
 	}
 }
 
-func (f *follower) read(ctx context.Context) *call.ReaderEvent {
+func (f *follower) read(ctx context.Context) (medium.Page, call.Fault) {
 	f.releasePage()
 	rctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	page, release, err := f.log.Read(rctx, f.m.Position())
@@ -231,7 +204,7 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 			f.r.count.Rollbacks.Add(1)
 		}
 		f.ahead = page.Ahead
-		return &call.ReaderEvent{Kind: call.HasPage, Page: page}
+		return page, call.NoFault
 	case !f.unread:
 		release()
 		fault = call.Gone // prime failed
@@ -240,7 +213,7 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 	case ctx.Err() == nil:
 		f.r.failed(err)
 	}
-	return &call.ReaderEvent{Kind: call.ReadFailed, Fault: fault}
+	return medium.Page{}, fault
 }
 
 // prime sends the event that has only an id, once the epoch is known. The retry time is sent alone,

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// toExchange addresses an event to the exchange of a group.
-const toExchange = -1
+// toExchange addresses an event to the exchange of a group, toAll to all its calls.
+const toExchange, toAll = -1, -2
 
 // event is an event of a group.
 type event struct {
@@ -46,10 +46,7 @@ func (r *Replica) Init(g *Group, calls int) {
 	g.r, g.out = r, make(chan call.EffectKind, 1)
 	g.machines.InitExchange(calls)
 	g.inbox.effects = g.room[:0]
-	g.calls, g.replies = g.only[:0], g.reply[:]
-	if calls > 1 {
-		g.calls, g.replies = make([]*Driver, 0, calls), make([]*call.Reply, calls)
-	}
+	g.calls, g.replies = g.only[:0], append(g.reply[:0], make([]*call.Reply, calls)...)
 }
 
 // Add adds the next call, before Serve. rec names session, call and request and has deadline, round
@@ -60,7 +57,7 @@ func (g *Group) Add(ctx context.Context, rec *medium.Record, t Runner) *Driver {
 	if len(g.calls) > 0 {
 		c = new(Driver)
 	}
-	c.g, c.number, c.runner, c.base = g, len(g.calls), t, context.WithoutCancel(ctx)
+	c.g, c.number, c.rec, c.runner, c.base, c.stop = g, len(g.calls), rec, t, context.WithoutCancel(ctx), func() {}
 	g.calls = append(g.calls, c)
 	g.machines.Add(g.r.o.Call, rec)
 	return c
@@ -72,9 +69,14 @@ func (g *Group) postExchange(e call.ExchangeEvent) { g.post(event{to: toExchange
 
 // step implements machine.
 func (g *Group) step(e event, effects []call.Effect) []call.Effect {
-	if e.to == toExchange {
+	switch e.to {
+	case toExchange:
 		effects = g.machines.StepExchange(e.exchange, effects)
-	} else {
+	case toAll:
+		for i := range g.calls {
+			effects = g.machines.Step(i, e.call, effects)
+		}
+	default:
 		effects = g.machines.Step(e.to, e.call, effects)
 	}
 	for _, c := range g.calls {
@@ -102,10 +104,7 @@ func (g *Group) do(f *call.Effect) {
 	case call.Open, call.Respond:
 		g.out <- f.Kind
 	case call.Accept:
-		for _, c := range g.calls {
-			g.r.register(c)
-			c.startLifetime()
-		}
+		g.register()
 		g.out <- f.Kind
 		if g.r.IsClosing() {
 			g.postAll(call.Event{Kind: call.Closed})
@@ -117,23 +116,15 @@ func (g *Group) do(f *call.Effect) {
 	}
 }
 
-// postAll posts an event to all calls.
-func (g *Group) postAll(e call.Event) {
-	for _, c := range g.calls {
-		c.post(e)
-	}
-}
+// postAll posts an event to all calls. They take it before its effects on any of them.
+func (g *Group) postAll(e call.Event) { g.post(event{to: toAll, call: e}) }
 
-// start starts all calls before it handles the effects of any, because events of the exchange are
-// only sent to started calls.
-func (g *Group) start() {
-	if len(g.calls) == 1 {
-		g.calls[0].post(call.Event{Kind: call.Started})
-		return
+// register registers the calls, which outlive their exchange from now on.
+func (g *Group) register() {
+	g.r.mu.Lock()
+	defer g.r.mu.Unlock()
+	for _, c := range g.calls {
+		g.r.register(c)
+		c.startLifetime()
 	}
-	events := make([]event, len(g.calls))
-	for i := range events {
-		events[i] = event{to: i, call: call.Event{Kind: call.Started}}
-	}
-	g.inbox.postAll(g, events)
 }

@@ -34,21 +34,6 @@ func (b *inbox[E, F]) post(m machine[E, F], e E) {
 	b.drain(m)
 }
 
-// postAll passes events, of which there is at least one, to the machine. It processes them before
-// other events: those that result from their effects, and those that are posted meanwhile.
-func (b *inbox[E, F]) postAll(m machine[E, F], events []E) {
-	b.mu.Lock()
-	if b.draining {
-		b.queue = append(b.queue, events...)
-		b.mu.Unlock()
-		return
-	}
-	b.draining = true
-	b.queue = append(b.queue, events[1:]...)
-	b.effects = m.step(events[0], b.effects[:0])
-	b.drain(m)
-}
-
 // hold queues a first event, and all that are posted after it, until release is called. It is for a
 // machine that is not registered yet.
 func (b *inbox[E, F]) hold(e E) { b.queue, b.draining = append(b.queue, e), true }
@@ -60,29 +45,23 @@ func (b *inbox[E, F]) release(m machine[E, F]) {
 
 // drain carries out effects and takes events until none are left. It unlocks the inbox.
 func (b *inbox[E, F]) drain(m machine[E, F]) {
-	for next := 0; ; next++ {
+	for {
 		b.mu.Unlock()
 		for i := range b.effects {
 			m.do(&b.effects[i])
 		}
 		clear(b.effects)
 		b.mu.Lock()
-		if next == len(b.queue) {
-			clear(b.queue)
-			b.queue, b.draining = b.queue[:0], false
+		if len(b.queue) == 0 {
+			b.queue, b.draining = nil, false
 			b.mu.Unlock()
 			return
 		}
-		if next == compactAt { // Events may be posted as fast as they are taken.
-			b.queue = append(b.queue[:0], b.queue[next:]...)
-			next = 0
-		}
-		b.effects = m.step(b.queue[next], b.effects[:0])
+		e := b.queue[0]
+		b.queue = b.queue[1:]
+		b.effects = m.step(e, b.effects[:0])
 	}
 }
-
-// compactAt is the number of taken events that stay in the queue.
-const compactAt = 64
 
 // inspect calls fn while the machine takes no event.
 func (b *inbox[E, F]) inspect(fn func()) {

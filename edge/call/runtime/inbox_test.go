@@ -6,6 +6,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/call"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
 type counted struct {
@@ -68,29 +72,25 @@ func TestInboxIsInOrder(t *testing.T) {
 	}
 }
 
-// echoing is a machine whose first effect posts an event to it.
-type echoing struct {
-	box  inbox[string, string]
-	seen []string
-}
-
-func (m *echoing) step(e string, effects []string) []string {
-	m.seen = append(m.seen, e)
-	return append(effects, e)
-}
-
-func (m *echoing) do(e *string) {
-	if *e == "first" {
-		m.box.post(m, "echo of the first")
+// An event for all calls of an exchange is taken by all before its effects are carried out. So all calls are
+// started before one of them begins the exchange's records.
+func TestAllCallsTakeAnEventBeforeItsEffects(t *testing.T) {
+	r := New(func(h medium.Hooks) medium.Store { return (&model.Medium{}).Replica(h) }, Options{Call: &call.Config{}})
+	defer r.Close()
+	g := new(Group)
+	r.Init(g, 3)
+	for _, id := range []string{"a", "b", "c"} {
+		rec := &medium.Record{Session: session}
+		rec.ID = id
+		g.Add(t.Context(), rec, noRunner{})
 	}
-}
-
-// Events that are posted together are taken before the effects of the first of them. So all calls
-// of an exchange are started before one of them begins the exchange's records.
-func TestInboxKeepsPostedEventsTogether(t *testing.T) {
-	m := new(echoing)
-	m.box.postAll(m, []string{"first", "second"})
-	if want := []string{"first", "second", "echo of the first"}; !slices.Equal(m.seen, want) {
-		t.Errorf("the machine saw %q, want %q", m.seen, want)
+	var runs []string
+	for _, f := range g.step(event{to: toAll, call: call.Event{Kind: call.Started}}, nil) {
+		if f.Kind == call.Run {
+			runs = append(runs, f.Record.ID)
+		}
+	}
+	if want := []string{"a", "b", "c"}; !slices.Equal(runs, want) {
+		t.Errorf("the calls that one event runs are %q, want %q", runs, want)
 	}
 }

@@ -20,15 +20,12 @@ type Replica struct {
 	store medium.Store
 	began time.Time
 	count *Counters
-	// draining is closed by Drain, closingStreams by CloseStreams, closing by Close. life is
-	// cancelled when no work is left.
-	draining, closingStreams, closing signal
-	life                              context.Context
-	kill                              context.CancelFunc
-	// unclosed is cancelled by Close, when closing is closed.
-	unclosed context.Context
-	cutOff   context.CancelFunc
-	work     *InFlight
+	// life is cancelled when no work is left, unclosed by Close, undrained by Drain and Close, streaming by
+	// CloseStreams and Close.
+	life, unclosed, undrained, streaming context.Context
+	kill, cutOff, drain, closeStreams    context.CancelFunc
+	leaving                              sync.Once
+	work                                 *InFlight
 	// loops waits for the goroutine of Start and the sweep.
 	loops   sync.WaitGroup
 	started atomic.Bool
@@ -55,7 +52,7 @@ type Replica struct {
 	keeper  call.Keeper
 	// claiming are the lost calls whose takeover is in progress or queued.
 	claiming map[string]struct{}
-	// unmatched are answers to unknown questions. matching is true while a goroutine stores them
+	// unmatched are answers to unknown questions, the newest first. matching is true while a goroutine stores them
 	// again.
 	unmatched []unmatched
 	matching  bool
@@ -69,8 +66,8 @@ type Replica struct {
 // Replica.
 func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
 	r := &Replica{
-		o: o.withDefaults(), draining: newSignal(), closingStreams: newSignal(), closing: newSignal(),
-		calls: map[string]*Driver{}, streams: map[string]int{}, claiming: map[string]struct{}{}, back: -missingStreamWait,
+		o: o.withDefaults(), back: -missingStreamWait,
+		calls: map[string]*Driver{}, streams: map[string]int{}, claiming: map[string]struct{}{},
 	}
 	ready := make(chan struct{})
 	defer close(ready)
@@ -78,6 +75,8 @@ func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
 	r.began, r.count, r.work = r.o.Now(), r.o.Counters, r.o.Work
 	r.life, r.kill = context.WithCancel(context.Background())
 	r.unclosed, r.cutOff = context.WithCancel(r.life)
+	r.undrained, r.drain = context.WithCancel(r.unclosed)
+	r.streaming, r.closeStreams = context.WithCancel(r.unclosed)
 	r.store = open(medium.Hooks{
 		Event:     func(e state.SessionEvent) { <-ready; r.o.Event(e) },
 		Returning: func() { <-ready; r.Returning() },
@@ -89,45 +88,22 @@ func New(open func(medium.Hooks) medium.Store, o Options) *Replica {
 func (r *Replica) Store() medium.Store { return r.store }
 
 // Drain leaves lost calls to other replicas from now on. It may be called again.
-func (r *Replica) Drain() { r.draining.send() }
+func (r *Replica) Drain() { r.drain() }
 
 // Draining is closed once Drain or Close was called.
-func (r *Replica) Draining() <-chan struct{} { return r.draining.c }
+func (r *Replica) Draining() <-chan struct{} { return r.undrained.Done() }
 
 // IsDraining reports whether Drain or Close was called.
-func (r *Replica) IsDraining() bool { return r.draining.sent() }
+func (r *Replica) IsDraining() bool { return r.undrained.Err() != nil }
 
 // CloseStreams closes the streams of calls that their clients can resume.
-func (r *Replica) CloseStreams() { r.closingStreams.send() }
+func (r *Replica) CloseStreams() { r.closeStreams() }
 
 // Closing is closed once Close was called.
-func (r *Replica) Closing() <-chan struct{} { return r.closing.c }
+func (r *Replica) Closing() <-chan struct{} { return r.unclosed.Done() }
 
 // IsClosing reports whether Close was called.
-func (r *Replica) IsClosing() bool { return r.closing.sent() }
-
-// signal is a channel that is closed once.
-type signal struct {
-	c    chan struct{}
-	once *sync.Once
-}
-
-func newSignal() signal { return signal{make(chan struct{}), new(sync.Once)} }
-
-// send closes the channel. It returns false if it was closed before.
-func (s signal) send() (first bool) {
-	s.once.Do(func() { close(s.c); first = true })
-	return first
-}
-
-func (s signal) sent() bool {
-	select {
-	case <-s.c:
-		return true
-	default:
-		return false
-	}
-}
+func (r *Replica) IsClosing() bool { return r.unclosed.Err() != nil }
 
 // Start begins heartbeats and the takeover of lost calls. Call it once.
 func (r *Replica) Start() {
@@ -143,7 +119,7 @@ func (r *Replica) Start() {
 			select {
 			case <-t.C:
 				r.beat()
-			case <-r.closing.c:
+			case <-r.unclosed.Done():
 			}
 		}
 	})
@@ -152,22 +128,26 @@ func (r *Replica) Start() {
 // Close stops the remaining work. Calls without a record end with an error; the others are left to
 // other replicas at once. Close returns when all goroutines have ended. It may be called again.
 func (r *Replica) Close() {
-	r.Drain()
-	first := r.closing.send()
 	r.cutOff()
 	for _, c := range r.all() {
 		c.post(call.Event{Kind: call.Closed})
 	}
 	r.loops.Wait()
 	_ = r.work.Wait(context.Background())
-	if first && r.started.Load() {
-		ctx, cancel := context.WithTimeout(context.Background(), state.Timeout)
-		defer cancel()
-		if _, err := r.store.Beat(ctx, 0, true); err != nil {
-			r.o.Log.Warn("the leases of this replica could not be released; they expire", "error", err)
-		}
-	}
+	r.leaving.Do(r.leave)
 	r.kill()
+}
+
+// leave releases the leases of this replica.
+func (r *Replica) leave() {
+	if !r.started.Load() {
+		return
+	}
+	ctx, cancel := r.bounded()
+	defer cancel()
+	if _, err := r.store.Beat(ctx, 0, true); err != nil {
+		r.o.Log.Warn("the leases of this replica could not be released; they expire", "error", err)
+	}
 }
 
 // now returns the time since the start of the replica, in which call.Keeper counts.
@@ -180,12 +160,10 @@ func (r *Replica) bounded() (context.Context, context.CancelFunc) {
 
 // sleep waits for d. It returns false if the replica closes first.
 func (r *Replica) sleep(d time.Duration) bool {
-	t := r.timer(d)
-	defer r.putTimer(t)
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
-	case <-r.closing.c:
+	case <-r.unclosed.Done():
 		return false
 	}
 }
@@ -203,23 +181,16 @@ func (r *Replica) putTimer(t *time.Timer) {
 	r.timers.Put(t)
 }
 
-// register adds a call to the tables, in place of another with its id.
-func (r *Replica) register(c *Driver) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.registerLocked(c)
-}
-
-// registerLocked is register, and returns the replaced call. The caller holds r.mu.
-func (r *Replica) registerLocked(c *Driver) (old *Driver) {
-	id := c.machine().ID()
-	if old = r.calls[id]; old == c {
+// register adds a call to the tables, in place of another with its id, and returns that. The caller holds
+// r.mu.
+func (r *Replica) register(c *Driver) (old *Driver) {
+	if old = r.calls[c.rec.ID]; old == c {
 		return nil
 	}
 	if old != nil {
 		r.forget(old)
 	}
-	r.calls[id] = c
+	r.calls[c.rec.ID] = c
 	r.work.n.Add(1) // the call counts as work, even while it waits for a timer without a goroutine
 	if r.o.IdleBetweenRounds {
 		r.work.Idle()
@@ -230,7 +201,7 @@ func (r *Replica) registerLocked(c *Driver) (old *Driver) {
 
 // forget removes a call from the tables. The caller holds r.mu.
 func (r *Replica) forget(c *Driver) {
-	delete(r.calls, c.machine().ID())
+	delete(r.calls, c.rec.ID)
 	if r.streams[c.g.stream]--; r.streams[c.g.stream] == 0 {
 		delete(r.streams, c.g.stream)
 	}
@@ -243,7 +214,7 @@ func (r *Replica) forget(c *Driver) {
 func (r *Replica) unregister(c *Driver) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.calls[c.machine().ID()] == c {
+	if r.calls[c.rec.ID] == c {
 		r.forget(c)
 	}
 }
@@ -258,11 +229,7 @@ func (r *Replica) writes(stream string) bool {
 func (r *Replica) all() []*Driver {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]*Driver, 0, len(r.calls))
-	for _, c := range r.calls {
-		out = append(out, c)
-	}
-	return out
+	return slices.Collect(maps.Values(r.calls))
 }
 
 // Driver returns the call with an id that runs here and has a record, is about to have one, or
@@ -307,7 +274,7 @@ func (r *Replica) Unsettled() (n int) {
 // calls end through their exchange: see Call.End.
 func (r *Replica) End(session string) {
 	for _, c := range r.all() {
-		if of, _ := c.machine().Names(); of == session {
+		if c.rec.Session == session {
 			c.End()
 		}
 	}

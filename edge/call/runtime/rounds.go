@@ -156,9 +156,7 @@ func (x *Rounds) Next(round *medium.Record, events *Driver) (m *mcp.Call, kept b
 	}
 	m.Round, m.Attempt = x.Asked+1, max(round.Attempt, 1)
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
-	x.binding.Lock()
-	m.Backend, m.Memory = cmp.Or(x.backend, x.First.Backend), &x.Memory
-	x.binding.Unlock()
+	m.Backend, m.Memory = x.Bound(), &x.Memory
 	m.Responses = m.Responses[:len(m.Responses):len(m.Responses)]
 	for i := range round.Asked {
 		if q := &round.Asked[i]; q.Answer != nil && !q.Answer.Withdrawn {
