@@ -254,7 +254,15 @@ func (k *taskClient) ended(status, result string) {
 // finish leaves the task, or waits until it has expired.
 func (k *taskClient) finish() {
 	w := k.w
-	if k.expired || !w.expires || w.all[0].wire.view.Delete(context.Background(), k.task) != nil {
+	writes := func(r *replica) bool { return r.alive && r.tasks.Unended() > 0 }
+	switch {
+	case k.expired || !w.expires:
+		k.done = true
+		return
+	case slices.ContainsFunc(w.all, writes): // No task expires while a replica may still send its last step again.
+		k.later(k.finish)
+		return
+	case w.all[0].wire.view.Delete(context.Background(), k.task) != nil:
 		k.done = true
 		return
 	}
@@ -350,7 +358,11 @@ func (k *taskClient) sendCancel() {
 		switch {
 		case err == nil:
 			k.w.judge.acknowledged(k, got.Status)
-		case strings.Contains(err.Error(), "cannot be cancelled"), strings.Contains(err.Error(), "there is no task"):
+		case strings.Contains(err.Error(), "cannot be cancelled"):
+		case strings.Contains(err.Error(), "there is no task"):
+			if k.w.judge.unknown(k) { // Replicas may restore it.
+				k.w.at(time.Second, taskSends, k.sendCancel)
+			}
 		default:
 			k.w.judge.refused(k, cancellation, err)
 			k.w.at(time.Second, taskSends, k.sendCancel)
