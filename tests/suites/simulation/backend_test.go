@@ -21,6 +21,8 @@ type round struct {
 	pause, approval time.Duration
 	// checkpoint is the progress after which the round may be run again from there; 0: after none.
 	checkpoint int
+	// repeatable: the next round may be run again from the state of this one's end, and may ask again.
+	repeatable bool
 }
 
 // run is what a backend is given to run a round.
@@ -42,8 +44,8 @@ func runOf(r *medium.Record) *run {
 		}
 	}
 	out.answers = strings.Join(answers, ", ")
-	if r.Resumable {
-		out.resumes(string(r.State))
+	if state := string(r.State); r.Resumable && strings.HasPrefix(state, "checkpoint") { // Otherwise it begins again.
+		out.resumes(state)
 	}
 	return out
 }
@@ -56,13 +58,19 @@ func (u *run) resumes(checkpoint string) {
 	}
 }
 
+// repeats says whether a round may be run again, because the one before permits it.
+func (c *request) repeats(round int) bool {
+	return round > 1 && c.plan[min(round-1, len(c.plan))-1].repeatable
+}
+
 // ending is how a round ends.
 type ending struct {
 	kind          call.ReplyKind
 	state, result []byte
 	asks          []string
-	// pause and approval are as in round.
+	// pause, approval and repeatable are as in round.
 	pause, approval time.Duration
+	repeatable      bool
 }
 
 // backendRun is one run of a round.
@@ -122,7 +130,7 @@ func (b *backendRun) begin(u *run) {
 			}
 		})
 	}
-	end := &ending{kind: r.end, state: fmt.Appendf(nil, "after round %d", u.round)}
+	end := &ending{kind: r.end, state: fmt.Appendf(nil, "after round %d", u.round), repeatable: r.repeatable}
 	switch r.end {
 	case call.Final:
 		end.result = fmt.Appendf(nil, "result of %s %d %s", c.id, number, u.answers)

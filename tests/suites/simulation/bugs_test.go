@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
@@ -46,6 +47,7 @@ const (
 	deleteLeavesRunning
 	fencedGoesOn
 	drainsNothing
+	roundNotRepeated
 	// These are of batches.
 	batchAnsweredTwice
 	memberLost
@@ -100,6 +102,7 @@ var bugNames = [bugCount]string{
 	deleteLeavesRunning:      "calls of a deleted session run on",
 	fencedGoesOn:             "an owner that was superseded goes on",
 	drainsNothing:            "a drain does not wait for what runs",
+	roundNotRepeated:         "a round that may be run again ends with its replica",
 	batchAnsweredTwice:       "a Restore repeats the responses of a batch",
 	memberLost:               "calls of a batch are lost with their replica",
 	endsWithFirst:            "a batch ends with the first of its calls",
@@ -190,6 +193,9 @@ func (x *wire) believed(r *medium.Record, lost bool) {
 	}
 	if x.r.w.bugs(forgetProgress) {
 		r.HasProgress = false
+	}
+	if lost && x.r.w.bugs(roundNotRepeated) && !strings.HasPrefix(string(r.State), "checkpoint") {
+		r.Resumable = false
 	}
 }
 

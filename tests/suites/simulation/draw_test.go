@@ -126,6 +126,7 @@ func (w *world) drawPlan(asks bool) (plan []round) {
 			case kind > 0:
 				r.end, r.asks = call.Asks, 1+w.pick(2)
 			}
+			r.repeatable = r.end != call.Final && w.maybe(2)
 		}
 		if plan = append(plan, r); r.end == call.Final {
 			return plan

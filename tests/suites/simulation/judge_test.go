@@ -113,7 +113,7 @@ func (j *judge) ran(c *request, u *run) (from int) {
 		}
 	}
 	if j.calm() && !c.safe {
-		if j.attempts[round] > 1 && u.checkpoint == "" {
+		if j.attempts[round] > 1 && u.checkpoint == "" && !c.repeats(u.round) {
 			j.fail("round %d of %s is run again, which is not safe", u.round, c.id)
 		}
 		j.firstAnswers(c, u.answers)
@@ -225,6 +225,7 @@ func (j *judge) responses(x *exchange, log []medium.Entry) {
 				continue
 			}
 			n++
+			j.runsAgain(c, string(e.Data))
 			other := func(g event) bool {
 				return g.kind == state.EntryResponse && g.at.Epoch == e.Epoch && g.data != string(e.Data)
 			}
@@ -235,6 +236,16 @@ func (j *judge) responses(x *exchange, log []medium.Entry) {
 		if n > 1 {
 			j.fail("the log has %d responses of %s", n, c.id)
 		}
+	}
+}
+
+// runsAgain judges a response in a log: a round that may be run again does not end because its replica is lost, unless the store has
+// refused the record that said so, or the client has another response.
+func (j *judge) runsAgain(c *request, response string) {
+	of := fmt.Sprintf("failure %d of %s/%%d/", call.UnknownOutcome, c.id)
+	round := 0
+	if _, err := fmt.Sscanf(response, of, &round); err == nil && c.repeats(round) && response == c.response && !j.w.refuses {
+		j.fail("%s ended with %q, though its round %d may be run again", c.id, response, round)
 	}
 }
 

@@ -221,7 +221,7 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	if !ok {
 		return &call.Reply{Kind: call.Final}
 	}
-	reply := &call.Reply{Kind: end.kind, State: end.state, Response: end.result, Pause: end.pause}
+	reply := &call.Reply{Kind: end.kind, State: end.state, Response: end.result, Pause: end.pause, Resumable: end.repeatable}
 	for _, id := range end.asks {
 		reply.Asks = append(reply.Asks, state.Ask{ID: id, Message: []byte(id)})
 	}

@@ -131,7 +131,10 @@ func (j *judge) runsTask(c *request, begins bool) {
 func (j *judge) task(k *taskClient) {
 	w := j.w
 	j.jobOf(k)
-	_, log, stored := w.medium.Call(k.task)
+	rec, log, stored := w.medium.Call(k.task)
+	if stored && k.repeats(rec.Round) && strings.Contains(k.result, "whether it took effect is not known") && !w.refuses {
+		j.fail("%s ended with %q, though its round %d may be run again", k.id, k.result, rec.Round)
+	}
 	n := 0
 	for i := range log {
 		if log[i].Kind == state.EntryResponse {

@@ -112,9 +112,9 @@ func (d *dispatcher) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, s
 		text, _ := json.Marshal(string(end.result))
 		return mcp.Reply{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, text)}, nil
 	case call.Busy:
-		return mcp.Reply{Input: &mcp.InputRequired{State: end.state, RetryAfter: end.pause}}, nil
+		return mcp.Reply{Input: &mcp.InputRequired{State: end.state, RetryAfter: end.pause, Repeatable: end.repeatable}}, nil
 	}
-	in := &mcp.InputRequired{State: end.state}
+	in := &mcp.InputRequired{State: end.state, Repeatable: end.repeatable}
 	if end.approval > 0 {
 		id := end.asks[0]
 		in.Requests = []mcp.InputRequest{{Key: id, Method: mcp.MethodApprove, Params: approvalOf(id, c, end.approval)}}
