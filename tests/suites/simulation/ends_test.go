@@ -20,7 +20,7 @@ const (
 type callEnd struct {
 	epoch  medium.Epoch
 	author *replica
-	// at is when the store took it last. stands: the store has it.
+	// at is when the store took it last, not when it was sent again while the store had it. stands: the store has it.
 	at     time.Duration
 	stands bool
 	// beaten: its author has sent it again in time, but the store had given the call to another owner by then.
@@ -44,7 +44,9 @@ func (j *judge) sentEnd(r *replica, id string, epoch medium.Epoch) {
 		at, j.ends[id] = len(j.ends[id]), append(j.ends[id], e)
 	}
 	e := j.ends[id][at]
-	e.at, e.stands, e.beaten = j.w.now, true, false
+	if e.beaten = false; !e.stands {
+		e.at, e.stands = j.w.now, true
+	}
 }
 
 // endsAgain judges that the store takes another end of a call.

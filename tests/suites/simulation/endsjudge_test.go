@@ -152,6 +152,20 @@ func TestJudgeOfEndsThatCameTooLate(t *testing.T) {
 	}
 }
 
+// A replica does not know an end for longer because it has sent it again while that stood.
+func TestJudgeOfEndsThatStoodWhenSentAgain(t *testing.T) {
+	x := newEnded(t, noBug)
+	x.now = 5 * time.Second
+	_, err := x.first.Restore(t.Context())
+	x.must(err)
+	x.rewinds(6 * time.Second)
+	x.replicas[0].back = 11*time.Second + 1
+	x.endsBy(1, 14*time.Second, 2)
+	if len(x.judge.failures) > 0 {
+		t.Errorf("the judge finds %q", x.judge.failures)
+	}
+}
+
 // The call has another owner when its end is sent again: in time, or not.
 func TestJudgeOfEndsThatAreFenced(t *testing.T) {
 	for _, late := range []bool{false, true} {
