@@ -7,6 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // plain is a call with a direct response, and its exchange.
@@ -42,6 +43,20 @@ func BenchmarkPlainCall(b *testing.B) {
 	for b.Loop() {
 		new(plain).serve(ctx, r)
 	}
+}
+
+// A plain call is served while the tables of the replica are locked.
+func TestPlainCallTakesNoSharedLock(t *testing.T) {
+	r := New(func(h medium.Hooks) medium.Store { return (&model.Medium{}).Replica(h) }, Options{Call: &call.Config{}})
+	defer r.Close()
+	served := make(chan struct{})
+	r.mu.Lock()
+	go func() {
+		defer close(served)
+		new(plain).serve(t.Context(), r)
+	}()
+	defer r.mu.Unlock()
+	await.Receive(t, "the call to be answered", served)
 }
 
 // The allocations of a plain call are bounded, including its task and context.

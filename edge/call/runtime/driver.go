@@ -21,6 +21,8 @@ type Driver struct {
 	base   context.Context
 	stop   context.CancelFunc
 	timers [call.Timers]*time.Timer
+	// registered is true once the call was in the tables of the Replica.
+	registered bool
 	// waiting is the number of its events that Counters.Queued counts.
 	waiting int
 	// unsettled is true while the call counts as work because its machine is unsettled.
@@ -184,7 +186,9 @@ func (c *Driver) over(how call.How, r *call.Reply) {
 			t.Stop()
 		}
 	}
-	c.g.r.unregister(c)
+	if c.registered { // A plain call takes no lock that others take.
+		c.g.r.unregister(c)
+	}
 	if c.runner != (noRunner{}) {
 		c.g.r.count.over(how, r)
 	}

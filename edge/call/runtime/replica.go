@@ -190,7 +190,7 @@ func (r *Replica) register(c *Driver) (old *Driver) {
 	if old != nil {
 		r.forget(old)
 	}
-	r.calls[c.rec.ID] = c
+	r.calls[c.rec.ID], c.registered = c, true
 	r.work.n.Add(1) // the call counts as work, even while it waits for a timer without a goroutine
 	if r.o.IdleBetweenRounds {
 		r.work.Idle()
