@@ -39,7 +39,7 @@ func BenchmarkPlainCall(b *testing.B) {
 	for b.Loop() {
 		u := new(benchMachines)
 		u.machines.InitExchange(1)
-		u.machines.Add(&config, &u.record)
+		u.machines.Add(new(Call), &config, &u.record)
 		u.post(Event{Kind: Started})
 		u.reply = Reply{Kind: Final, Response: body}
 		u.post(Event{Kind: Returned, Reply: &u.reply})
@@ -55,7 +55,7 @@ func TestPlainCallAllocates(t *testing.T) {
 	n := testing.AllocsPerRun(100, func() {
 		u := new(benchMachines)
 		u.machines.InitExchange(1)
-		u.machines.Add(&config, &u.record)
+		u.machines.Add(new(Call), &config, &u.record)
 		u.post(Event{Kind: Started})
 		u.reply = Reply{Kind: Final, Response: body}
 		u.post(Event{Kind: Returned, Reply: &u.reply})

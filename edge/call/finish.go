@@ -8,11 +8,9 @@ import (
 // This file contains the writes and the end of a call under a lease.
 
 // finish handles the backend's reply under a lease.
-func finish(c *Call, e Event, buf []Effect) []Effect { return c.finishBy(e.Reply, buf) }
-
-func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
-	c.reply = r
-	switch r.Kind {
+func finish(c *Call, e Event, buf []Effect) []Effect {
+	r := e.Reply
+	switch c.reply = r; r.Kind {
 	case Asks:
 		c.state = Finishing
 		return c.ask(buf)
@@ -162,7 +160,15 @@ func (c *Call) leaveOrFail(how How, f Failure, buf []Effect) []Effect {
 
 func over(c *Call, _ Event, buf []Effect) []Effect { return c.endMachine(HowEnded, buf) }
 
-func restore(c *Call, _ Event, buf []Effect) []Effect { return c.j.rewound(buf) }
+// restore restores the record, because the store may have lost acknowledged writes.
+func restore(c *Call, _ Event, buf []Effect) []Effect {
+	if c.j.link == unlinked {
+		return buf
+	}
+	c.j.stale = true
+	c.j.doubted = c.j.doubted || c.j.link == sending || c.j.unanswered
+	return c.j.flush(buf)
+}
 
 func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
 	c.j.stored()
@@ -249,9 +255,10 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 		return failedEntries(c, e, buf)
 	}
 	if e.Fault == NoRoom && c.j.doubted && c.j.sent.Next == medium.NextDone {
-		// A client that may have the response gets no other.
-		c.how = HowEnded
-		return c.j.restoreSent(buf)
+		// A client that may have the response gets no other: it is restored as if the store had acknowledged and lost it.
+		c.how, c.j.pause = HowEnded, 0
+		c.j.apply()
+		return c.j.restore(buf)
 	}
 	what := c.j.refused()
 	if before := len(what.Entries) - endEntries(what); before > 0 {
@@ -278,13 +285,10 @@ func failedEnd(c *Call, e Event, buf []Effect) []Effect {
 
 // endEntries returns the number of entries that belong to the last step itself.
 func endEntries(w *medium.Write) int {
-	if w.Next == medium.NextWaiting {
-		return len(w.Asks)
-	}
 	if n := len(w.Entries); n > 0 && w.Entries[n-1].Kind == state.EntryResponse {
 		return 1
 	}
-	return 0
+	return len(w.Asks)
 }
 
 // park asks again with new ids.

@@ -173,16 +173,6 @@ func (j *journal) restore(buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Restore, Record: j.rec, Entries: j.window})
 }
 
-// rewound records that the store may have lost acknowledged writes.
-func (j *journal) rewound(buf []Effect) []Effect {
-	if j.link == unlinked {
-		return buf
-	}
-	j.stale = true
-	j.doubted = j.doubted || j.link == sending || j.unanswered
-	return j.flush(buf)
-}
-
 // stored handles an acknowledgement. done is the acknowledged step; medium.NextSame for a Restore. flush is
 // called next, unless the run ends.
 func (j *journal) stored() (done medium.Next) {
@@ -201,14 +191,6 @@ func (j *journal) apply() {
 	j.rec = &rec
 	j.remember()
 	j.sent, j.restored, j.unanswered, j.doubted = nil, false, false, false
-}
-
-// restoreSent restores the sent step, although the store refused it, as if it had acknowledged and
-// lost it.
-func (j *journal) restoreSent(buf []Effect) []Effect {
-	j.pause = 0
-	j.apply()
-	return j.restore(buf)
 }
 
 // remember adds the entries of the sent step to the window. Older ones are dropped over the bound;

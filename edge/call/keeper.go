@@ -86,11 +86,10 @@ func (n *kept) size() int {
 // Get returns the knowledge about a call, if there is any.
 func (k *Keeper) Get(id string, now time.Duration) (_ Known, ok bool) {
 	k.Forget(now)
-	e := k.calls[id]
-	if e == nil {
-		return Known{}, false
+	if e := k.calls[id]; e != nil {
+		return e.Value.(*kept).Known, true
 	}
-	return e.Value.(*kept).Known, true
+	return Known{}, false
 }
 
 // Merge merges the kept entries of a call with those that its machine restores.

@@ -104,15 +104,13 @@ const (
 // noteCancelled records that the client has cancelled the call.
 func (c *Call) noteCancelled() { c.cancellation = max(c.cancellation, cancelledHere) }
 
-// CancelledReply ends a call that its client cancelled, without a response.
-var CancelledReply = &Reply{Kind: Final, Cancelled: true}
-
 // cancelledReply returns the reply of a call that its client cancelled.
 func (c *Call) cancelledReply() *Reply {
-	if c.o.Cancelled == nil {
-		return CancelledReply
+	r := &Reply{Kind: Final, Cancelled: true}
+	if c.o.Cancelled != nil {
+		r.Response = c.o.Cancelled(c.Record())
 	}
-	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
+	return r
 }
 
 // Record returns the last acknowledged record, or the request if there is no record.

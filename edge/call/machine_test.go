@@ -251,7 +251,7 @@ func newMachines(calls int) *Machines {
 	for i := range calls {
 		r := record()
 		r.ID = fmt.Sprint("c", i)
-		u.Add(&config, r)
+		u.Add(new(Call), &config, r)
 		u.Step(i, kind(Started), nil)
 	}
 	return u

@@ -16,7 +16,6 @@ type Machines struct {
 	records []*medium.Record
 	// ready are the first entries of the log if the exchange becomes a stream.
 	ready []state.Entry
-	first Call
 	room  [1]*Call
 }
 
@@ -29,24 +28,16 @@ func (s *Machines) InitExchange(calls int) {
 // InitClaimed initializes s for a claimed call, after InitExchange.
 func (s *Machines) InitClaimed() { s.exchange.stage = Finished }
 
-// Add adds the next call, in state New. c is the call as requested and must not change any more.
-// The record of a claimed call arrives with Claimed.
-func (s *Machines) Add(o *Config, c *medium.Record) *Call {
-	m := &s.first
-	if len(s.calls) > 0 {
-		m = new(Call)
-	}
-	m.o, m.round = o, c
+// Add adds the next call, in state New. m is its machine, which Add initializes. r is the call as requested
+// and must not change any more. The record of a claimed call arrives with Claimed.
+func (s *Machines) Add(m *Call, o *Config, r *medium.Record) {
+	m.o, m.round = o, r
 	s.calls = append(s.calls, m)
-	return m
 }
 
 // Ready sets the entries that exist before any call runs. If the exchange becomes a stream, its log
 // begins with them.
 func (s *Machines) Ready(entries []state.Entry) { s.ready = entries }
-
-// Call returns the call with number i, from 0.
-func (s *Machines) Call(i int) *Call { return s.calls[i] }
 
 // Step passes an event to a call.
 func (s *Machines) Step(call int, e Event, buf []Effect) []Effect {
@@ -127,12 +118,11 @@ func (s *Machines) relay(from int, buf []Effect) []Effect {
 
 func (s *Machines) keepRecords() {
 	before := s.records // The write before has these.
+	if before == nil {
+		before = make([]*medium.Record, len(s.calls))
+	}
 	s.records = make([]*medium.Record, len(s.calls))
 	for i, c := range s.calls {
-		if before == nil {
-			s.records[i] = c.initialRecord()
-		} else {
-			s.records[i] = c.offerAgain(before[i])
-		}
+		s.records[i] = c.initialRecord(before[i])
 	}
 }

@@ -139,34 +139,24 @@ func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
 	return c.settle(c.failure(NoStore, nil), buf)
 }
 
-// initialRecord returns the record with which a call begins: its round, from its checkpoint if there is
-// one.
-func (c *Call) initialRecord() *medium.Record {
-	r := c.round
-	if c.checkpoint != nil {
-		own := *c.round
+// initialRecord returns the record with which the call begins: its round, from its checkpoint if there is
+// one. before is the record of an earlier Begin, which a repeated one has; nil means none. If before was
+// refused and its round is over, the record does not permit another run of that round, because later ones
+// have run without a record.
+func (c *Call) initialRecord(before *medium.Record) *medium.Record {
+	own := *c.round
+	if before != nil {
+		own = *before
+	} else if c.checkpoint != nil {
 		own.State, own.Resumable = c.checkpoint, true
-		r = &own
 	}
-	if r.Resumable {
-		c.offered = r.Round
-	}
-	return r
-}
-
-// offerAgain returns the record of a repeated Begin: r, which the first Begin had. If r was refused and
-// its round is over, the record does not permit another run of that round, because later ones have run
-// without a record.
-func (c *Call) offerAgain(r *medium.Record) *medium.Record {
 	switch {
-	case !r.Resumable || c.offered > 0:
-		return r
-	case r.Round == c.round.Round:
-		c.offered = r.Round
-		return r
+	case !own.Resumable || c.offered > 0:
+	case own.Round == c.round.Round:
+		c.offered = own.Round
+	default:
+		own.Resumable = false
 	}
-	own := *r
-	own.Resumable = false
 	return &own
 }
 
@@ -231,5 +221,5 @@ func (c *Call) write(next medium.Next) *medium.Write {
 
 func attachFinishing(c *Call, e Event, buf []Effect) []Effect {
 	c.j.attach(e.Record, c.o.Brief)
-	return c.finishBy(c.reply, buf)
+	return finish(c, Event{Reply: c.reply}, buf)
 }

@@ -54,9 +54,7 @@ func (r *Replica) notifyCancelled(w medium.ClaimTarget, by *mcp.Principal) {
 	}
 	ctx, cancel := r.bounded()
 	defer cancel()
-	if err := r.store.Notify(ctx, state.SessionEvent{Kind: state.RequestCancelled, Session: w.Session, RequestID: w.RequestID, By: by}); err != nil {
-		r.failed(err)
-	}
+	r.failed(r.store.Notify(ctx, state.SessionEvent{Kind: state.RequestCancelled, Session: w.Session, RequestID: w.RequestID, By: by}))
 }
 
 // AttemptOf returns the attempt of a claimed record, from 1. A claim of a round that began counts as

@@ -178,8 +178,14 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	c := g.Add(claimed.Context, begin.Record, claimed.Runner)
 	begin.Late = c.late()
 	g.inbox.hold(event{call: begin})
-	old, ok := r.supersede(c, begin.Record)
-	if !ok { // Another claim was first.
+	var old *Driver
+	r.mu.Lock()
+	later := r.knowsLater(begin.Record)
+	if !later {
+		old = r.register(c)
+	}
+	r.mu.Unlock()
+	if later { // Another claim was first.
 		c.over(call.HowLost, nil)
 		return
 	}
@@ -188,17 +194,6 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	}
 	g.inbox.release(g)
 	g.catchUp(returns)
-}
-
-// supersede registers the call claimed as rec in place of another with its id, and returns that. It
-// returns false if this replica knows of a later claim.
-func (r *Replica) supersede(c *Driver, rec *medium.Record) (old *Driver, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.knowsLater(rec) {
-		return nil, false
-	}
-	return r.register(c), true
 }
 
 // knowsLater reports whether this replica knows of a later owner of the call, of its end, or of
@@ -215,7 +210,7 @@ func (r *Replica) knowsLater(rec *medium.Record) bool {
 	return ok && later(k.Record)
 }
 
-// failed counts and logs an error of the store.
+// failed counts and logs an error of the store, which may be nil.
 func (r *Replica) failed(err error) {
 	f := call.FaultOf(err)
 	r.count.refused(f)

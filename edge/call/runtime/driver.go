@@ -12,8 +12,9 @@ import (
 // Driver is a call on the replica that runs it: it drives the call's machine. Its members belong to
 // do. It is safe for concurrent use.
 type Driver struct {
-	g      *Group
-	number int
+	g       *Group
+	number  int
+	machine call.Call
 	// rec is the record with which the call was made. It never changes.
 	rec    *medium.Record
 	runner Runner
@@ -46,12 +47,10 @@ func (c *Driver) Cancel() { c.post(call.Event{Kind: call.Cancelled}) }
 // End ends the call because its session has ended.
 func (c *Driver) End() { c.post(call.Event{Kind: call.Ended}) }
 
-func (c *Driver) machine() *call.Call { return c.g.machines.Call(c.number) }
-
 // known returns the machine's record. held is true if the machine has the lease.
 func (c *Driver) known() (rec *medium.Record, held bool) {
 	c.g.inbox.inspect(func() {
-		m := c.machine()
+		m := &c.machine
 		rec, held = m.Record(), m.Held()
 	})
 	return rec, held
@@ -65,7 +64,7 @@ func (c *Driver) Kept() *medium.Record {
 
 // settle makes the call count as work while its machine is unsettled. The caller holds the inbox.
 func (c *Driver) settle() {
-	switch now := c.machine().Unsettled(); {
+	switch now := c.machine.Unsettled(); {
 	case now == c.unsettled:
 	case now:
 		c.unsettled = true
@@ -95,7 +94,7 @@ func (c *Driver) do(f *call.Effect) {
 				w.Asks[i].Asked = r.o.Now()
 			}
 		}
-		r.work.Spawn(func() { c.commit(w) })
+		r.work.Spawn(func() { c.acknowledge(r.commit(c.runner, w)) })
 	case call.Restore:
 		rec := f.Record
 		r.mu.Lock()
@@ -195,9 +194,6 @@ func (c *Driver) over(how call.How, r *call.Reply) {
 	c.runner.Done(how, r)
 }
 
-// commit sends a step.
-func (c *Driver) commit(w *medium.Write) { c.acknowledge(c.g.r.commit(c.runner, w)) }
-
 // commit sends a write of a call.
 func (r *Replica) commit(t Runner, w *medium.Write) error {
 	t.Deliver(Event{Stores: w})
@@ -227,9 +223,7 @@ func (c *Driver) restore(rec *medium.Record, entries []medium.Entry) {
 	if err == nil && verdict == medium.Superseded {
 		err = state.ErrFenced
 	}
-	if err != nil {
-		c.g.r.failed(err)
-	}
+	c.g.r.failed(err)
 	c.acknowledge(err)
 }
 

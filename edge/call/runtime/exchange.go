@@ -42,7 +42,14 @@ func (g *Group) Serve(ctx context.Context, out Outgoing) {
 	for {
 		select {
 		case what := <-g.out:
-			g.end(ctx, what, out)
+			switch what {
+			case call.Respond:
+				out.Respond(g.replies)
+			case call.Open:
+				out.Open(ctx, g.stream)
+			case call.Accept:
+				out.Accept()
+			}
 			return
 		case <-t.C:
 			g.postExchange(call.ExchangeEvent{Kind: call.OpenDue})
@@ -53,18 +60,6 @@ func (g *Group) Serve(ctx context.Context, out Outgoing) {
 			left = nil
 			g.postExchange(call.ExchangeEvent{Kind: call.ClientLeft})
 		}
-	}
-}
-
-// end answers the exchange.
-func (g *Group) end(ctx context.Context, what call.EffectKind, out Outgoing) {
-	switch what {
-	case call.Respond:
-		out.Respond(g.replies)
-	case call.Open:
-		out.Open(ctx, g.stream)
-	default:
-		out.Accept()
 	}
 }
 

@@ -59,7 +59,7 @@ func (g *Group) Add(ctx context.Context, rec *medium.Record, t Runner) *Driver {
 	}
 	c.g, c.number, c.rec, c.runner, c.base, c.stop = g, len(g.calls), rec, t, context.WithoutCancel(ctx), func() {}
 	g.calls = append(g.calls, c)
-	g.machines.Add(g.r.o.Call, rec)
+	g.machines.Add(&c.machine, g.r.o.Call, rec)
 	return c
 }
 
@@ -80,7 +80,7 @@ func (g *Group) step(e event, effects []call.Effect) []call.Effect {
 		effects = g.machines.Step(e.to, e.call, effects)
 	}
 	for _, c := range g.calls {
-		if n := c.machine().Waiting(); n != c.waiting {
+		if n := c.machine.Waiting(); n != c.waiting {
 			g.r.count.Queued.Add(int64(n - c.waiting))
 			c.waiting = n
 		}
@@ -94,7 +94,6 @@ func (g *Group) step(e event, effects []call.Effect) []call.Effect {
 // do implements machine.
 func (g *Group) do(f *call.Effect) {
 	switch f.Kind {
-	case call.Want, call.Forward: // The machines have passed them on.
 	case call.Begin:
 		g.begin()
 	case call.CleanUp:
@@ -111,7 +110,7 @@ func (g *Group) do(f *call.Effect) {
 		}
 	case call.Decide:
 		g.replies[f.Call] = f.Reply
-	default:
+	default: // also Want and Forward, which the machines have passed on
 		g.calls[f.Call].do(f)
 	}
 }

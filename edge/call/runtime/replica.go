@@ -262,7 +262,7 @@ func (r *Replica) IDs() []string {
 func (r *Replica) Unsettled() (n int) {
 	for _, c := range r.all() {
 		c.g.inbox.inspect(func() {
-			if c.machine().Unsettled() {
+			if c.machine.Unsettled() {
 				n++
 			}
 		})

@@ -85,16 +85,12 @@ func (r *Replica) restoreCall(id string) {
 func (r *Replica) restoreKept(rec *medium.Record, entries []medium.Entry) {
 	for range restoreTries {
 		runs := false
-		r.mu.Lock()
-		if c := r.calls[rec.ID]; c != nil {
+		if c := r.Driver(rec.ID); c != nil {
 			known, held := c.known()
-			if held && known.Epoch == rec.Epoch && known.N >= rec.N {
-				r.mu.Unlock()
+			if runs = held && known.Epoch == rec.Epoch; runs && known.N >= rec.N {
 				return
 			}
-			runs = held && known.Epoch == rec.Epoch
 		}
-		r.mu.Unlock()
 		returns := r.returns.Load()
 		ctx, cancel := r.bounded()
 		verdict, err := r.store.Restore(ctx, rec, entries, runs)
