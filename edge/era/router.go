@@ -1,10 +1,10 @@
 package era
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -80,12 +80,18 @@ func (r *Router) withoutSession(in *mcp.Incoming, msg jsonrpc.Message) bool {
 // those of the version header, or revision.Assumed if there is no header or the era does not serve
 // the version.
 func Assumed(in *mcp.Incoming) *revision.Rules {
-	if in.Header != nil {
-		if r, ok := revision.ByVersion(in.Header.Get(HeaderVersion)); ok && !r.Stateless {
-			return r
-		}
+	if r, ok := revision.ByVersion(NamedVersion(in)); ok && !r.Stateless {
+		return r
 	}
 	return revision.Assumed()
+}
+
+// NamedVersion returns the version header; empty means none.
+func NamedVersion(in *mcp.Incoming) string {
+	if in.Header == nil {
+		return ""
+	}
+	return in.Header.Get(HeaderVersion)
 }
 
 // modern reports whether a message is of the stateless era. A cancellation needs no `_meta`,
@@ -118,15 +124,21 @@ func CancelledID(msg jsonrpc.Message) (jsonrpc.ID, bool) {
 	return id, err == nil
 }
 
-// refuse answers a malformed body. It ignores a malformed response on a connection: two peers would
-// otherwise answer each other's errors without end.
+// refuse answers a malformed body. It echoes the id if the body has a readable one. It ignores a
+// malformed response on a connection: two peers would otherwise answer each other's errors without
+// end.
 func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
-	var pe *jsonrpc.ParseError
-	if in.Conn != nil && errors.As(err, &pe) && pe.Reply {
+	pe := &jsonrpc.ParseError{Code: jsonrpc.CodeParseError, Message: err.Error()}
+	errors.As(err, &pe)
+	if in.Conn != nil && pe.Reply {
 		out.Accept()
 		return
 	}
-	RespondParseError(out, err, modernHeader(in))
+	kind := mcp.KindInvalidRequest
+	if pe.Code == jsonrpc.CodeParseError {
+		kind = mcp.KindParse
+	}
+	out.Respond(mcp.Response{Body: jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil), Kind: kind, Modern: modernHeader(in)})
 }
 
 // Listen serves a GET. Only the stateful era has streams that outlive their request.
@@ -141,19 +153,15 @@ func (r *Router) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 
 func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	if modernHeader(in) {
-		RespondParseError(out, &jsonrpc.ParseError{
-			Code:    revision.Stateless().Code(mcp.KindInvalidRequest),
-			Message: "batches exist in no stateless revision: send one message per request",
-		}, true)
+		refuse(in, out, &jsonrpc.ParseError{
+			Code: jsonrpc.CodeInvalidRequest, Message: "batches exist in no stateless revision: send one message per request",
+		})
 		return
 	}
-	limit := r.MaxBatch
-	if limit == 0 {
-		limit = 64
-	}
-	batch, err := jsonrpc.ParseBatch(in.Body, limit)
+	batch, err := jsonrpc.ParseBatch(in.Body, cmp.Or(r.MaxBatch, 64))
 	if err != nil {
-		if pe := (*jsonrpc.ParseError)(nil); errors.As(err, &pe) && pe.TooMany {
+		var pe *jsonrpc.ParseError
+		if errors.As(err, &pe) && pe.TooMany {
 			r.Telemetry.Hit(telemetry.BoundBatch)
 		}
 		refuse(in, out, err)
@@ -165,32 +173,13 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 	r.Stateful.Batch(ctx, in, batch, out)
 }
 
-// RespondParseError answers a malformed body. It echoes the id if the body has a readable one.
-func RespondParseError(out mcp.Outgoing, err error, modern bool) {
-	var pe *jsonrpc.ParseError
-	if !errors.As(err, &pe) {
-		pe = &jsonrpc.ParseError{Code: revision.Stateless().Code(mcp.KindParse), Message: fmt.Sprint(err)}
-	}
-	kind := mcp.KindInvalidRequest
-	if pe.Code == revision.Stateless().Code(mcp.KindParse) {
-		kind = mcp.KindParse
-	}
-	out.Respond(mcp.Response{
-		Body: jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil), Kind: kind, Modern: modern,
-	})
-}
-
-func modernHeader(in *mcp.Incoming) bool {
-	return in.Header != nil && revision.Modern(in.Header.Get(HeaderVersion))
-}
+func modernHeader(in *mcp.Incoming) bool { return revision.Modern(NamedVersion(in)) }
 
 // unknownHeader reports whether the version header names an unknown revision.
 func unknownHeader(in *mcp.Incoming) bool {
-	if in.Header == nil || in.Header.Get(HeaderVersion) == "" {
-		return false
-	}
-	_, ok := revision.ByVersion(in.Header.Get(HeaderVersion))
-	return !ok
+	version := NamedVersion(in)
+	_, known := revision.ByVersion(version)
+	return version != "" && !known
 }
 
 // modernMeta reports whether `_meta` has the version key, without decoding the rest.

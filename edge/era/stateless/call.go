@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -14,14 +15,14 @@ import (
 
 // call runs one round of a request in the exchange's own goroutine. The client's disconnect or
 // cancellation ends ctx and thereby the backend's work.
-func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
+func (e *Era) call(ctx context.Context, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
 	e.calls.Add(1)
 	defer e.calls.Add(-1)
-	call.Client.Info, call.Envelope = call.Params.Meta.ClientInfo, mcp.Envelope{ID: id}
+	call.Client.Info = call.Params.Meta.ClientInfo
 	state, err := e.prepare(call)
-	ctx, op := e.observeCall(ctx, id, rules, call, &state)
+	ctx, op := e.observeCall(ctx, call.Header, rules, call, &state)
 	if err != nil {
-		refuse(&op, out, rules, id, err)
+		refuse(&op, out, rules, call.Envelope.ID, err)
 		return
 	}
 	way := &response{
@@ -37,7 +38,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	if err == nil && reply.Input != nil {
 		reply.Result, err = e.ask(ctx, rules, call, &state, way, &op, reply.Input)
 	}
-	e.end(ctx, id, rules, call, way, &op, &reply, err)
+	e.end(ctx, rules, call, way, &op, &reply, err)
 }
 
 // ask returns the result of a round that needs another round, with the state that the client sends
@@ -57,36 +58,35 @@ func (e *Era) ask(
 // end ends the exchange and the operation of a call. It writes nothing after the client has
 // cancelled or disconnected.
 func (e *Era) end(
-	ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, way *response, op *telemetry.Operation, reply *mcp.Reply, err error,
+	ctx context.Context, rules *revision.Rules, call *mcp.Call, way *response, op *telemetry.Operation, reply *mcp.Reply, err error,
 ) {
 	if ctx.Err() != nil {
-		o := e.disconnected(rules, call)
-		o.Backend = way.backend
-		op.End(o)
+		outcome := e.disconnected(rules, call)
+		outcome.Backend = way.backend
+		op.End(&outcome)
 		return
 	}
 	if err != nil {
-		e := mcp.AsError(err)
-		o := failure(rules, e)
-		o.Backend = way.backend
-		op.End(o)
-		way.end(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
+		response, outcome := era.Failure(rules, call.Envelope.ID, err)
+		outcome.Backend = way.backend
+		op.End(&outcome)
+		way.end(response)
 		return
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Backend: way.backend, Result: reply.Result})
-	way.end(mcp.Response{Body: reply.Message(id)})
+	way.end(mcp.Response{Body: reply.Message(call.Envelope.ID), Owned: true})
 }
 
 // disconnected returns the outcome of a call whose connection has ended. The client has cancelled the call,
 // unless the edge itself is ending connections.
-func (e *Era) disconnected(rules *revision.Rules, call *mcp.Call) *telemetry.Outcome {
+func (e *Era) disconnected(rules *revision.Rules, call *mcp.Call) telemetry.Outcome {
 	switch {
 	case !e.aborting.Load():
-		return &telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}
+		return telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}
 	case call.Target.Repeatable:
-		return failure(rules, mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended"))
+		return era.Outcome(rules, mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended"))
 	default:
-		return failure(rules, mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known"))
+		return era.Outcome(rules, mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known"))
 	}
 }
 
@@ -186,7 +186,7 @@ func (a *response) end(r mcp.Response) {
 	defer a.mu.Unlock()
 	a.ended = true
 	if a.stream == nil {
-		r.Owned, r.Modern = true, !a.legacy
+		r.Modern = !a.legacy
 		a.out.Respond(r)
 		return
 	}

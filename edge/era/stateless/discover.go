@@ -15,44 +15,28 @@ import (
 func (e *Era) discover(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	d := e.server.Describe(ctx, rules, in.Set, in.Principal)
-	body := append([]byte(nil), `{"supportedVersions":[`...)
-	for i, v := range revision.Supported() {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = jsonrpc.AppendString(body, v)
-	}
-	body = append(body, `],"capabilities":`...)
-	body = append(body, d.Capabilities...)
+	body := append([]byte(`{"supportedVersions":`), arrayOf(revision.Supported())...)
+	body = jsonrpc.AppendMember(body, "capabilities", d.Capabilities)
 	if d.Instructions != "" {
-		body = append(body, `,"instructions":`...)
-		body = jsonrpc.AppendString(body, d.Instructions)
+		body = jsonrpc.AppendString(append(body, `,"instructions":`...), d.Instructions)
 	}
-	body = append(body, `,"ttlMs":`...)
-	body = strconv.AppendInt(body, d.TTL, 10)
+	body = strconv.AppendInt(append(body, `,"ttlMs":`...), d.TTL, 10)
 	scope := "private"
 	if d.Public {
 		scope = "public"
 	}
-	body = append(body, `,"cacheScope":"`+scope+`","resultType":"complete","_meta":`...)
-	body = appendMeta(body, d.ServerInfo, jsonrpc.ID{})
-	body = append(body, '}')
+	body = append(body, `,"cacheScope":"`+scope+`","resultType":"complete"`...)
+	body = append(appendMeta(body, d.ServerInfo, jsonrpc.ID{}), '}')
 	op.End(&telemetry.Outcome{})
 	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, msg.ID, body), Modern: true})
 }
 
-// appendMeta renders the `_meta` of a result of the era's own: the server's info, and for a
+// appendMeta appends the `_meta` of a result of the era's own: the server's info, and for a
 // subscription its id.
-func (e *Era) appendMeta(dst []byte, rules *revision.Rules, set string, subscription jsonrpc.ID) []byte {
-	return appendMeta(dst, e.server.ServerInfo(rules, set), subscription)
-}
-
 func appendMeta(dst []byte, serverInfo []byte, subscription jsonrpc.ID) []byte {
-	dst = append(dst, `{"`+mcp.MetaServerInfo+`":`...)
-	dst = append(dst, serverInfo...)
+	meta := jsonrpc.AppendMember([]byte{'{'}, mcp.MetaServerInfo, serverInfo)
 	if !subscription.IsZero() {
-		dst = append(dst, `,"`+mcp.MetaSubscriptionID+`":`...)
-		dst = append(dst, subscription.Raw()...)
+		meta = jsonrpc.AppendMember(meta, mcp.MetaSubscriptionID, []byte(subscription.Raw()))
 	}
-	return append(dst, '}')
+	return jsonrpc.AppendMember(dst, "_meta", append(meta, '}'))
 }

@@ -2,8 +2,7 @@ package stateless
 
 import (
 	"fmt"
-
-	"encoding/json"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -160,17 +159,11 @@ func unsupported(version string) error {
 	if sessions {
 		message = "protocol version " + version + " has sessions, which begin with initialize: begin one, or use one of data.supported in _meta"
 	}
-	data := json.RawMessage(`{"supported":[`)
-	for i, v := range revision.Supported() {
-		if r, _ := revision.ByVersion(v); sessions && !r.Stateless {
-			continue
-		}
-		if i > 0 {
-			data = append(data, ',')
-		}
-		data = jsonrpc.AppendString(data, v)
-	}
-	data = append(data, `],"requested":`...)
-	data = append(jsonrpc.AppendString(data, version), '}')
+	served := slices.DeleteFunc(slices.Clone(revision.Supported()), func(v string) bool {
+		r, _ := revision.ByVersion(v)
+		return sessions && !r.Stateless
+	})
+	data := append([]byte(`{"supported":`), arrayOf(served)...)
+	data = append(jsonrpc.AppendString(append(data, `,"requested":`...), version), '}')
 	return &mcp.Error{Kind: mcp.KindUnsupportedVersion, Data: data, Message: message}
 }

@@ -1,12 +1,12 @@
 package stateless
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -44,30 +44,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.MaxRounds == 0 {
-		o.MaxRounds = mcp.DefaultRounds
-	}
-	if o.CallLifetime == 0 {
-		o.CallLifetime = mcp.DefaultCallLifetime
-	}
-	if o.StreamAfter == 0 {
-		o.StreamAfter = time.Second
-	}
-	if o.KeepAlive == 0 {
-		o.KeepAlive = 15 * time.Second
-	}
-	if o.MaxListens == 0 {
-		o.MaxListens = 20_000
-	}
-	if o.MaxListenBytes == 0 {
-		o.MaxListenBytes = 64 << 20
-	}
-	if o.MaxSubscriptions == 0 {
-		o.MaxSubscriptions = 1024
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.MaxRounds = cmp.Or(o.MaxRounds, mcp.DefaultRounds)
+	o.CallLifetime = cmp.Or(o.CallLifetime, mcp.DefaultCallLifetime)
+	o.StreamAfter = cmp.Or(o.StreamAfter, time.Second)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
+	o.MaxListens = cmp.Or(o.MaxListens, 20_000)
+	o.MaxListenBytes = cmp.Or(o.MaxListenBytes, 64<<20)
+	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }
 
@@ -76,7 +60,7 @@ type Era struct {
 	dispatch era.Dispatcher
 	server   era.Describer
 	opts     Options
-	sealer   *sealer
+	keys     era.Keys
 	listens  *listens
 	draining context.Context
 	drain    context.CancelFunc
@@ -95,11 +79,11 @@ var _ era.Stateless = (*Era)(nil)
 // New makes the era. server describes the edge. New fails if a key does not have 32 bytes.
 func New(d era.Dispatcher, server era.Describer, o Options) (*Era, error) {
 	o = o.withDefaults()
-	s, err := newSealer(o.Keys)
+	keys, err := era.NewKeys(o.Keys...)
 	if err != nil {
 		return nil, err
 	}
-	e := &Era{dispatch: d, server: server, opts: o, sealer: s, listens: newListens(o.MaxListens, o.MaxListenBytes)}
+	e := &Era{dispatch: d, server: server, opts: o, keys: keys, listens: newListens(o.MaxListens, o.MaxListenBytes)}
 	e.draining, e.drain = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -107,9 +91,9 @@ func New(d era.Dispatcher, server era.Describer, o Options) (*Era, error) {
 // SealWith sets Options.Keys to one key, for a key that is only known after New. It must be called
 // before the first message.
 func (e *Era) SealWith(key []byte) error {
-	s, err := newSealer([][]byte{key})
+	keys, err := era.NewKeys(key)
 	if err == nil {
-		e.sealer = s
+		e.keys = keys
 	}
 	return err
 }
@@ -156,7 +140,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Notification:
 		e.notification(ctx, in, msg, out)
 	default:
-		fail(out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+		refuse(new(telemetry.Operation), out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
 			"a response was sent, but this revision has no requests to clients: answer by calling again with inputResponses"))
 	}
 }
@@ -175,17 +159,18 @@ func (e *Era) notification(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Me
 // request serves a request. It and Message are on the stack of every call, so operations, which are
 // large, begin in other functions: a growing stack is copied.
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Set: in.Set, Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
+	call := era.NewCall(in, msg.ID, mcp.Method(msg.Method))
+	call.Header, call.Memory = in.Header, in.Memory
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err == nil {
-		err = memoryError(in.Memory)
+		err = era.CheckMemory(in)
 	}
 	if err != nil {
 		e.reject(ctx, in, msg, rules, params, out, err)
 		return
 	}
-	if mcp.Method(msg.Method) == mcp.MethodDiscover {
+	if call.Method == mcp.MethodDiscover {
 		e.discover(ctx, in, msg, rules, params, out)
 		return
 	}
@@ -200,19 +185,11 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	if flight != nil {
 		out = &cancellable{Outgoing: out, flight: flight}
 	}
-	if mcp.Method(msg.Method) == mcp.MethodListen {
+	if call.Method == mcp.MethodListen {
 		e.listen(ctx, in, msg, rules, params, out, flight)
 		return
 	}
-	e.call(ctx, msg.ID, rules, call, out, flight)
-}
-
-// memoryError returns the error for a request without memory.
-func memoryError(m *budget.Reservation) error {
-	if err := m.Check(); err != nil {
-		return mcp.Overloaded(err)
-	}
-	return nil
+	e.call(ctx, rules, call, out, flight)
 }
 
 // reject ends a request for which no operation was begun with an error. It records an operation for it.
@@ -225,16 +202,8 @@ func (e *Era) reject(
 
 // refuse ends an exchange, and its operation, with an error.
 func refuse(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
-	op.End(failure(rules, mcp.AsError(err)))
-	fail(out, rules, id, err)
-}
-
-// fail ends an exchange with an error.
-func fail(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
-	e := mcp.AsError(err)
-	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge, Modern: true})
-}
-
-func errorBody(rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) []byte {
-	return jsonrpc.AppendError(nil, id, rules.Code(e.Kind), e.Message, e.Data)
+	response, outcome := era.Failure(rules, id, err)
+	op.End(&outcome)
+	response.Modern = true
+	out.Respond(response)
 }

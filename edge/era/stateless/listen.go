@@ -23,33 +23,12 @@ import (
 func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
-	filter, err := e.filter(params.More().Notifications)
-	if err != nil {
-		refuse(&op, out, rules, id, err)
-		return
-	}
-	if len(filter.Tasks) > 0 {
-		if caps, _ := mcp.ParseCapabilities(params.Meta.Capabilities); !caps.Extension(mcp.ExtensionTasks) {
-			refuse(&op, out, rules, id, era.TasksUndeclared("params.notifications.taskIds"))
-			return
-		}
-	}
-	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before any work for the subscription
+	feed, release, err := e.subscribe(ctx, in, rules, id, params)
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
 	}
 	defer release()
-	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
-		refuse(&op, out, rules, id, err)
-		return
-	}
-	feed, err := e.dispatch.Changes(ctx, in.Set, in.Principal, filter)
-	if err != nil {
-		refuse(&op, out, rules, id, err)
-		return
-	}
-	defer feed.Close()
 	if ctx.Err() != nil {
 		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the subscription"})
 		out.Accept() // cancelled: nothing may be written afterwards
@@ -74,18 +53,41 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	}
 	err = s.acknowledge()
 	op.EndOpen(&telemetry.Outcome{})
-	if err != nil || s.follow(ctx, e) != nil {
-		return
-	}
-	if !flight.Finish() {
+	if err != nil || s.follow(ctx, e) != nil || !flight.Finish() {
 		return
 	}
 	if in.Conn != nil && s.cancelled() != nil {
 		return
 	}
-	result := append([]byte(nil), `{"resultType":"complete","_meta":`...)
-	result = append(e.appendMeta(result, rules, in.Set, id), '}')
-	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
+	result := appendMeta([]byte(`{"resultType":"complete"`), e.server.ServerInfo(rules, in.Set), id)
+	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, append(result, '}'))})
+}
+
+// subscribe opens the feed of a subscription, which counts until release is called.
+func (e *Era) subscribe(
+	ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, params *mcp.Params,
+) (feed mcp.Feed, release func(), _ error) {
+	filter, err := e.filter(params)
+	if err != nil {
+		return nil, nil, err
+	}
+	uncount, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry) // before any work for the subscription
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if feed == nil {
+			uncount()
+		}
+	}()
+	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
+		return nil, nil, err
+	}
+	feed, err = e.dispatch.Changes(ctx, in.Set, in.Principal, filter)
+	if err != nil {
+		return nil, nil, err
+	}
+	return feed, func() { feed.Close(); uncount() }, nil
 }
 
 // permitAtOnce bounds the concurrent decisions on the resources of one filter; a decision by a
@@ -138,10 +140,8 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 			err = mcp.Errorf(mcp.KindInternal, "internal error")
 		}
 	}()
-	call := &mcp.Call{
-		Attempt: 1, Method: mcp.MethodSubscribe, Set: in.Set, Envelope: mcp.Envelope{ID: id},
-		Principal: in.Principal, Header: in.Header, HTTP: in.HTTP, From: in.Address,
-	}
+	call := era.NewCall(in, id, mcp.MethodSubscribe)
+	call.Header = in.Header
 	if err := call.Params.Parse(call.Method, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'), nil); err != nil {
 		return err
 	}
@@ -213,8 +213,7 @@ func (s *subscription) send(changes []mcp.Change) error {
 		params := s.params()
 		switch c.Kind {
 		case mcp.ResourceUpdated:
-			params = append(params, `,"uri":`...)
-			params = jsonrpc.AppendString(params, c.URI)
+			params = jsonrpc.AppendString(append(params, `,"uri":`...), c.URI)
 		case mcp.TaskChanged:
 			params = append(append(params, ','), c.Task...)
 		}
@@ -227,48 +226,46 @@ func (s *subscription) send(changes []mcp.Change) error {
 
 func (s *subscription) acknowledge() error {
 	f := s.feed.Honoured()
-	params := append(s.params(), `,"notifications":{`...)
-	for _, flag := range []struct {
-		name string
-		on   bool
-	}{{"toolsListChanged", f.Tools}, {"promptsListChanged", f.Prompts}, {"resourcesListChanged", f.Resources}} {
-		if flag.on {
-			params = append(params, `"`+flag.name+`":true,`...)
-		}
+	filter := []byte{'{'}
+	if f.Tools {
+		filter = jsonrpc.AppendMember(filter, "toolsListChanged", []byte("true"))
+	}
+	if f.Prompts {
+		filter = jsonrpc.AppendMember(filter, "promptsListChanged", []byte("true"))
+	}
+	if f.Resources {
+		filter = jsonrpc.AppendMember(filter, "resourcesListChanged", []byte("true"))
 	}
 	if len(f.URIs) > 0 {
-		params = append(params, `"resourceSubscriptions":[`...)
-		for _, uri := range f.URIs {
-			params = append(jsonrpc.AppendString(params, uri), ',')
-		}
-		params = append(params[:len(params)-1], `],`...)
+		filter = jsonrpc.AppendMember(filter, "resourceSubscriptions", arrayOf(f.URIs))
 	}
 	if len(f.Tasks) > 0 {
-		params = append(params, `"taskIds":[`...)
-		for _, id := range f.Tasks {
-			params = append(jsonrpc.AppendString(params, id), ',')
-		}
-		params = append(params[:len(params)-1], `],`...)
+		filter = jsonrpc.AppendMember(filter, "taskIds", arrayOf(f.Tasks))
 	}
-	if params[len(params)-1] == ',' {
-		params = params[:len(params)-1]
+	params := jsonrpc.AppendMember(s.params(), "notifications", append(filter, '}'))
+	return s.notify(mcp.NotifyAcknowledged, append(params, '}'))
+}
+
+// arrayOf returns the array of at least one string.
+func arrayOf(list []string) []byte {
+	out := []byte{'['}
+	for _, one := range list {
+		out = append(jsonrpc.AppendString(out, one), ',')
 	}
-	return s.notify(mcp.NotifyAcknowledged, append(params, `}}`...))
+	out[len(out)-1] = ']'
+	return out
 }
 
 // cancelled notifies the client that the server ends the subscription. It is needed only on a
 // connection that carries many requests: otherwise the stream ends (Patterns, "Cancellation").
 func (s *subscription) cancelled() error {
-	params := append(s.params(), `,"requestId":`...)
-	params = append(append(params, s.id.Raw()...), '}')
-	return s.notify(mcp.NotifyCancelled, params)
+	params := jsonrpc.AppendMember(s.params(), "requestId", []byte(s.id.Raw()))
+	return s.notify(mcp.NotifyCancelled, append(params, '}'))
 }
 
 // params begins a params object with the subscription's id in its `_meta`.
 func (s *subscription) params() []byte {
-	params := append([]byte(nil), `{"_meta":{"`+mcp.MetaSubscriptionID+`":`...)
-	params = append(params, s.id.Raw()...)
-	return append(params, '}')
+	return append([]byte(`{"_meta":{"`+mcp.MetaSubscriptionID+`":`+s.id.Raw()), '}')
 }
 
 func (s *subscription) notify(m mcp.Method, params []byte) error {
@@ -302,8 +299,9 @@ func (e *Era) bounded(name string, list []string, check func(what, entry string)
 
 // filter reads the client's filter. Unknown members are ignored: they are missing from the
 // acknowledgement.
-func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
+func (e *Era) filter(params *mcp.Params) (mcp.Filter, error) {
 	var f mcp.Filter
+	raw := params.More().Notifications
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications must be an object: it names what to listen for")
 	}
@@ -329,9 +327,11 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	if err := e.bounded("taskIds", f.Tasks, mcp.CheckName); err != nil {
 		return f, err
 	}
-	for _, list := range []*[]string{&f.URIs, &f.Tasks} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
+	if caps, _ := mcp.ParseCapabilities(params.Meta.Capabilities); len(f.Tasks) > 0 && !caps.Extension(mcp.ExtensionTasks) {
+		return f, era.TasksUndeclared("params.notifications.taskIds")
 	}
+	slices.Sort(f.URIs)
+	slices.Sort(f.Tasks)
+	f.URIs, f.Tasks = slices.Compact(f.URIs), slices.Compact(f.Tasks)
 	return f, nil
 }

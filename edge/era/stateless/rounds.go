@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -35,7 +36,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
 		}
 		var refused *mcp.Error
-		if state, refused = e.sealer.open(text, associatedData(call), time.Now()); refused != nil {
+		if state, refused = openState(e.keys, text, associatedData(call), time.Now()); refused != nil {
 			return state, refused
 		}
 	}
@@ -89,6 +90,9 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 	return out, nil
 }
 
+// errCancelled ends a round whose pause the client has ended.
+var errCancelled = mcp.Errorf(mcp.KindCancelled, "the call was cancelled")
+
 // inputRequired renders the result of a round that needs another round.
 func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mcp.Call, state sealed, in *mcp.InputRequired) ([]byte, error) {
 	state.Round++
@@ -100,56 +104,33 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 			return nil, err
 		}
 		state.Asked++
-	} else if err := wait(ctx, min(in.RetryAfter, maxStateWait)); err != nil {
-		return nil, err
+	} else if !era.Pause(ctx, min(in.RetryAfter, maxStateWait)) {
+		return nil, errCancelled
 	}
 	for _, r := range in.Requests {
 		state.Methods[r.Key] = r.Method
 	}
-	text, err := e.sealer.seal(state, associatedData(call))
+	text, err := e.keys.Seal(stateCipher, state, associatedData(call))
 	if err != nil {
 		return nil, err
 	}
-	out := append([]byte(nil), `{"resultType":"input_required"`...)
+	out := []byte(`{"resultType":"input_required"`)
 	if len(in.Requests) > 0 {
-		out = append(out, `,"inputRequests":`...)
-		out = appendRequests(out, in.Requests)
+		out = append(appendRequests(append(out, `,"inputRequests":{`...), in.Requests), '}')
 	}
-	out = append(out, `,"requestState":`...)
-	out = jsonrpc.AppendString(out, text)
-	out = append(out, `,"_meta":`...)
-	out = e.appendMeta(out, rules, call.Set, jsonrpc.ID{})
+	out = jsonrpc.AppendString(append(out, `,"requestState":`...), text)
+	out = appendMeta(out, e.server.ServerInfo(rules, call.Set), jsonrpc.ID{})
 	return append(out, '}'), nil
 }
 
+// appendRequests appends the questions as members of an open object.
 func appendRequests(out []byte, requests []mcp.InputRequest) []byte {
-	out = append(out, '{')
-	for i, r := range requests {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsonrpc.AppendString(out, r.Key)
-		out = append(out, `:{"method":`...)
-		out = jsonrpc.AppendString(out, string(r.Method))
+	for _, r := range requests {
+		question := jsonrpc.AppendString([]byte(`{"method":`), string(r.Method))
 		if r.Params != nil {
-			out = append(out, `,"params":`...)
-			out = append(out, r.Params...)
+			question = jsonrpc.AppendMember(question, "params", r.Params)
 		}
-		out = append(out, '}')
+		out = jsonrpc.AppendMember(out, r.Key, append(question, '}'))
 	}
-	return append(out, '}')
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return mcp.Errorf(mcp.KindCancelled, "the call was cancelled")
-	}
+	return out
 }

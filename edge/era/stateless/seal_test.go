@@ -5,27 +5,29 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era"
 )
 
 // The error of a refused state has a reason for the log. The client's message does not contain it.
 func TestRefusedStatesHaveTheirReason(t *testing.T) {
-	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, keySize) }
-	sealers := make([]*sealer, 3)
+	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, era.KeySize) }
+	sealers := make([]era.Keys, 3)
 	for i := range sealers {
 		var err error
-		if sealers[i], err = newSealer([][]byte{key(byte(i)), key(9)}[:1+i%2]); err != nil {
+		if sealers[i], err = era.NewKeys([][]byte{key(byte(i)), key(9)}[:1+i%2]...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	now, bind := time.Now(), []byte("bound")
-	text, err := sealers[0].seal(sealed{CallID: "c", Expires: now.Add(time.Minute)}, bind)
+	text, err := sealers[0].Seal(stateCipher, sealed{CallID: "c", Expires: now.Add(time.Minute)}, bind)
 	if err != nil {
 		t.Fatal(err)
 	}
 	middle := len(text) / 2
 	changed := text[:middle] + string('A'+(text[middle]-'A'+1)%2) + text[middle+1:]
 	for name, c := range map[string]struct {
-		by     *sealer
+		by     era.Keys
 		text   string
 		bind   string
 		at     time.Time
@@ -40,7 +42,7 @@ func TestRefusedStatesHaveTheirReason(t *testing.T) {
 		"with a newline":  {sealers[0], text + "\n", "bound", now, "it is not base64url"},
 		"expired":         {sealers[0], text, "bound", now.Add(time.Hour), "expired"},
 	} {
-		_, refused := c.by.open(c.text, []byte(c.bind), c.at)
+		_, refused := openState(c.by, c.text, []byte(c.bind), c.at)
 		switch {
 		case c.reason == "" || refused == nil:
 			if c.reason != "" || refused != nil {

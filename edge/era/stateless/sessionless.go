@@ -31,17 +31,14 @@ func (s sessionless) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.
 		out.Accept()
 		return
 	}
-	call := &mcp.Call{
-		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Set: in.Set, Envelope: mcp.Envelope{ID: msg.ID},
-		HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory,
-		Client: mcp.Client{Capabilities: mcp.Capabilities{Unknown: true}},
-	}
+	call := era.NewCall(in, msg.ID, mcp.Method(msg.Method))
+	call.ID, call.Round, call.Memory = mcp.NewCallID(), 1, in.Memory
+	call.Client.Capabilities.Unknown = true
 	err := s.admit(in, rules, call, msg)
 	switch {
 	case err != nil:
 		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
-		op.End(failure(rules, mcp.AsError(err)))
-		failLegacy(out, rules, msg.ID, mcp.AsError(err))
+		refuseLegacy(&op, out, rules, msg.ID, err)
 	case call.Method == mcp.MethodPing:
 		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
 		op.End(&telemetry.Outcome{})
@@ -57,7 +54,7 @@ func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Ca
 	if call.Method == mcp.MethodPing { // Its params, if any, are ignored, and it needs no memory.
 		return nil
 	}
-	if err := memoryError(in.Memory); err != nil {
+	if err := era.CheckMemory(in); err != nil {
 		return err
 	}
 	switch call.Method {
@@ -85,16 +82,17 @@ func needsSession(what string) *mcp.Error {
 		"%s needs a session, and the request names none: send initialize, then the Mcp-Session-Id of its response with every request", what)
 }
 
-// failLegacy ends an exchange with an error, in the form of the revisions with sessions. The error
-// of needsSession is sent in-band, like that of a client that lacks a capability. Clients send
-// some of these requests right after they have connected, and interpret the status 400 as a failure
-// of the whole connection, or drop the text.
-func failLegacy(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) {
-	kind := e.Kind
-	if kind == mcp.KindSessionRequired {
-		kind = mcp.KindMissingCapability
+// refuseLegacy ends an exchange, and its operation, with an error. The error of needsSession is sent
+// in-band, like that of a client that lacks a capability. Clients send some of these requests right
+// after they have connected, and interpret the status 400 as a failure of the whole connection, or
+// drop the text.
+func refuseLegacy(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
+	response, outcome := era.Failure(rules, id, err)
+	op.End(&outcome)
+	if response.Kind == mcp.KindSessionRequired {
+		response.Kind = mcp.KindMissingCapability
 	}
-	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Owned: true, Kind: kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
+	out.Respond(response)
 }
 
 // call runs a request to its end. Without a session there is only one response. If the client
@@ -104,7 +102,7 @@ func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision
 	e.calls.Add(1)
 	defer e.calls.Add(-1)
 	in.Admit()
-	ctx, op := s.observe(ctx, in, rules, call)
+	ctx, op := e.observeCall(ctx, in.Header, rules, call, &sealed{})
 	way := &response{out: out, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, legacy: true}
 	defer way.stop()
 	target, err := e.dispatch.Resolve(ctx, rules, call)
@@ -123,7 +121,7 @@ func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision
 			next.Target, err = e.dispatch.Resolve(ctx, rules, &next)
 		}
 	}
-	e.end(ctx, call.Envelope.ID, rules, call, way, &op, &reply, err)
+	e.end(ctx, rules, call, way, &op, &reply, err)
 }
 
 // minPause is the minimum pause before a round that a backend asked to repeat, as in a session.
@@ -140,17 +138,8 @@ func (s sessionless) nextRound(ctx context.Context, call *mcp.Call, way *respons
 		return mcp.Errorf(mcp.KindTimeout, "the call did not end within %s", s.e.opts.CallLifetime)
 	}
 	call.Begun, call.State, call.Responses, call.Backend = true, in.State, nil, way.backend
-	return wait(ctx, pause)
-}
-
-// observe begins the operation of a call.
-func (s sessionless) observe(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, call *mcp.Call) (context.Context, telemetry.Operation) {
-	t := s.e.opts.Telemetry
-	if t == nil {
-		return ctx, telemetry.Operation{}
+	if !era.Pause(ctx, pause) {
+		return errCancelled
 	}
-	return t.Begin(ctx, &telemetry.Request{
-		Method: call.Method, ID: call.Envelope.ID, Params: &call.Params, Version: rules.Version, Set: call.Set, Header: in.Header,
-		Client: t.ClientName(nil), Round: call.Round, Attempt: call.Attempt, Principal: call.Principal, Call: call.ID, From: call.From,
-	})
+	return nil
 }

@@ -1,0 +1,74 @@
+package era
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Outcome returns the outcome of an operation that ended with an error.
+func Outcome(rules *revision.Rules, e *mcp.Error) telemetry.Outcome {
+	return telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
+}
+
+// Failure returns the response with an error, in the form of the revisions with sessions, and the
+// outcome of its operation.
+func Failure(rules *revision.Rules, id jsonrpc.ID, err error) (mcp.Response, telemetry.Outcome) {
+	e := mcp.AsError(err)
+	outcome := Outcome(rules, e)
+	return mcp.Response{
+		Body:  jsonrpc.AppendError(nil, id, outcome.Code, e.Message, e.Data),
+		Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge,
+	}, outcome
+}
+
+// CheckMemory returns an error if there is no memory for the work of a message.
+func CheckMemory(in *mcp.Incoming) error {
+	if err := in.Memory.Check(); err != nil {
+		return mcp.Overloaded(err)
+	}
+	return nil
+}
+
+// NewCall returns the first run of a request, without its round and its params.
+func NewCall(in *mcp.Incoming, id jsonrpc.ID, method mcp.Method) *mcp.Call {
+	return &mcp.Call{
+		Attempt: 1, Method: method, Set: in.Set, Envelope: mcp.Envelope{ID: id},
+		HTTP: in.HTTP, Principal: in.Principal, From: in.Address,
+	}
+}
+
+// OperationOf describes a message for telemetry. params may be nil.
+func OperationOf(in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params) telemetry.Request {
+	return telemetry.Request{
+		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Set: in.Set,
+		Header: in.Header, Pipe: in.Header == nil, Principal: in.Principal, From: in.Address,
+	}
+}
+
+// OperationOfCall describes a round of a call for telemetry.
+func OperationOfCall(call *mcp.Call, rules *revision.Rules) telemetry.Request {
+	return telemetry.Request{
+		Method: call.Method, ID: call.Envelope.ID, Params: &call.Params, Backend: call.Backend, Version: rules.Version, Set: call.Set,
+		Round: call.Round, Attempt: call.Attempt, Principal: call.Principal, Call: call.ID, From: call.From,
+	}
+}
+
+// Pause waits for d. It returns false if ctx is done first.
+func Pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
