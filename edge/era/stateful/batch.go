@@ -4,50 +4,41 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
 // Batch serves an array of messages (Base Protocol, "Batching"). Its requests are answered
 // together: with one array if all end in time, otherwise on one stream that the last response ends.
 func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.BatchEntry, out mcp.Outgoing) {
-	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		e.refuseBatch(ctx, in, out, rules, batch, err)
+	refuse := func(rec *record, err *mcp.Error) {
+		e.refuseBatch(ctx, in, out, rec, batch, err)
 	}
 	if !e.work.Enter() {
-		refuse(era.Assumed(in), mcp.ShuttingDown())
+		refuse(nil, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
-	if err := checkVersion(in); err != nil {
-		refuse(era.Assumed(in), err)
-		return
-	}
 	for _, b := range batch {
 		if err := admit(in, b.Kind, b.Method); err != nil {
-			refuse(era.Assumed(in), err)
+			refuse(nil, err)
 			return
 		}
-		if b.Kind == jsonrpc.Request && mcp.Method(b.Method) == mcp.MethodInitialize {
-			refuse(era.Assumed(in), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
+		if isInitialize(b.Message) {
+			refuse(nil, mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
 			return
 		}
-	}
-	if in.Session == "" && e.sealsID(in) {
-		refuse(era.Assumed(in), mcp.Errorf(mcp.KindSessionRequired, "a batch needs a session, and the request names none: "+
-			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request"))
-		return
 	}
 	s, rec, err := e.requireSession(ctx, in)
-	if err != nil {
-		refuse(era.Assumed(in), err)
-		return
+	switch {
+	case err != nil && err.Kind == mcp.KindSessionRequired && e.sealsID(in):
+		err.Message = "a batch needs a session, and the request names none: " +
+			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request"
+	case err == nil && !rec.rules.Batching:
+		err = mcp.Errorf(mcp.KindInvalidRequest, "protocol version %s has no batches; send one message at a time", rec.rules.Version)
 	}
-	if !rec.rules.Batching {
-		refuse(rec.rules, mcp.Errorf(mcp.KindInvalidRequest,
-			"protocol version %s has no batches; send one message at a time", rec.rules.Version))
+	if err != nil {
+		refuse(rec, err)
 		return
 	}
 	x := e.newExchange(ctx, s, rec, in, out)
@@ -59,7 +50,7 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		if err := e.entry(ctx, in, x, &batch[i]); err != nil {
 			// No call of the batch has run yet.
 			x.discard(err)
-			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
+			e.refuseBatch(ctx, in, out, rec, batch[i:], err)
 			x.releaseAnswered()
 			return
 		}
@@ -97,7 +88,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 		return err
 	default:
 		if isLocal(b.Message) {
-			x.ready = append(x.ready, e.local(ctx, in, x.s, x.rec, b.Message).body)
+			x.ready = append(x.ready, e.local(ctx, in, x.s, x.rec, b.Message).Body)
 			return nil
 		}
 		if err := x.add(b.Message); err != nil {
@@ -105,7 +96,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 			case errors.Is(err, errGone), errors.Is(err, errClosed):
 				return me
 			default:
-				x.ready = append(x.ready, e.refused(ctx, in, x.rec, x.rec.rules, b.Message, me).body)
+				x.ready = append(x.ready, e.refused(ctx, in, x.rec, x.rec.rules, b.Message, me).Body)
 			}
 		}
 	}
@@ -114,13 +105,13 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 
 // refuseBatch answers a whole batch with one error, which is the outcome of each of its requests.
 // left are the entries without an operation in telemetry.
-func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, left []jsonrpc.BatchEntry, err *mcp.Error) {
+func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rec *record, left []jsonrpc.BatchEntry, err *mcp.Error) {
 	for i := range left {
 		if left[i].Err == nil && left[i].Kind == jsonrpc.Request {
-			e.refused(ctx, in, nil, rules, left[i].Message, err)
+			e.refused(ctx, in, nil, rulesOf(in, rec), left[i].Message, err)
 		}
 	}
-	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
+	e.refuse(ctx, in, out, rec, jsonrpc.Message{}, err)
 }
 
 // releaseAnswered runs the calls that the batch's answers completed.

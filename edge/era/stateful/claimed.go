@@ -65,5 +65,5 @@ func (c *runner) refusedBy(q *medium.Question) *call.Reply {
 	}
 	c.response = resultOf(c.id, toolError(text))
 	c.response.outcome.ToolError = true
-	return &call.Reply{Kind: call.Final, Response: c.response.body}
+	return &call.Reply{Kind: call.Final, Response: c.response.Body}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
-	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Era serves the revisions with a handshake. It is safe for concurrent use.
@@ -30,7 +29,7 @@ type Era struct {
 	calls    *runtime.Replica
 	sessions localSessions
 	// ids seals the ids of sessions without a record. nil if sessions are required.
-	ids       *idSealer
+	ids       era.Keys
 	firstUses firstUses
 
 	// life is cancelled by Close. Only background work uses it.
@@ -71,7 +70,7 @@ func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.
 	})
 	e.store = e.calls.Store()
 	if e.o.Optional {
-		e.ids = newIDSealer()
+		e.ids, _ = era.NewKeys()
 	}
 	return e
 }
@@ -84,7 +83,11 @@ func (e *Era) SealWith(keys ...[]byte) error {
 	if e.ids == nil || len(keys) == 0 {
 		return nil
 	}
-	return e.ids.use(keys)
+	ids, err := era.NewKeys(keys...)
+	if err == nil {
+		e.ids = ids
+	}
+	return err
 }
 
 // Held returns the number of sessions whose copies this replica holds.
@@ -96,30 +99,26 @@ func (e *Era) Counters() *Counters { return &e.counters }
 // Message serves one message of a session, or the handshake that creates one.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	if !e.work.Enter() {
-		e.refuse(ctx, in, out, era.Assumed(in), msg, mcp.ShuttingDown())
+		e.refuse(ctx, in, out, nil, msg, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
-	initialize := msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize
-	if err := checkVersion(in); err != nil && !initialize { // initialize negotiates instead
-		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
-		return
-	}
 	if err := admit(in, msg.Kind, msg.Method); err != nil {
-		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
+		e.refuse(ctx, in, out, nil, msg, err)
 		return
 	}
-	if initialize {
+	if isInitialize(msg) {
 		e.initialize(ctx, in, msg, out)
 		return
 	}
 	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
-		e.earlyPing(ctx, in, msg, out)
+		// The one request that may come before the handshake (Lifecycle, "Initialization").
+		respond(out, e.local(ctx, in, nil, nil, msg))
 		return
 	}
 	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
-		e.refuse(ctx, in, out, era.Assumed(in), msg, err)
+		e.refuse(ctx, in, out, nil, msg, err)
 		return
 	}
 	var release func()
@@ -135,7 +134,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		}
 	}
 	if err != nil {
-		e.refuse(ctx, in, out, rec.rules, msg, err)
+		e.refuse(ctx, in, out, rec, msg, err)
 		return
 	}
 	out.Accept()
@@ -144,59 +143,52 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 }
 
-// earlyPing answers the one request that may come before the handshake (Lifecycle, "Initialization").
-func (e *Era) earlyPing(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	_, op := e.observe(ctx, in, nil, era.Assumed(in), msg)
-	op.End(&telemetry.Outcome{})
-	respond(out, resultOf(msg.ID, nil))
+func isInitialize(msg jsonrpc.Message) bool {
+	return msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize
 }
 
 // End deletes a session: its calls are cancelled and its streams end, on every replica.
 func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
-	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
+	refuse := func(rec *record, err *mcp.Error) {
+		e.refuse(ctx, in, out, rec, jsonrpc.Message{}, err)
 	}
 	if !e.work.Enter() {
-		refuse(era.Assumed(in), mcp.ShuttingDown())
+		refuse(nil, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
-	if err := checkVersion(in); err != nil {
-		refuse(era.Assumed(in), err)
-		return
-	}
 	s, rec, err := e.requireSession(ctx, in)
+	if err == nil {
+		err = e.delete(ctx, in, s, rec)
+	}
 	if err != nil {
-		refuse(era.Assumed(in), err)
-		return
-	}
-	sctx, cancel := state.Bounded(ctx)
-	defer cancel()
-	if err := e.noteEnd(sctx, in, rec); err != nil {
-		refuse(rec.rules, err)
-		return
-	}
-	serr := e.store.Delete(sctx, s.id)
-	if serr == nil {
-		e.counters.SessionsEnded.Add(1)
-		e.o.Telemetry.SessionEnded(rec.Created, rec.rules.Version, in.Header == nil)
-		e.notify(ctx, state.SessionEvent{Kind: state.SessionDeleted, Session: s.id})
-	}
-	if err := e.storeError(s, serr); err != nil {
-		refuse(rec.rules, err)
+		refuse(rec, err)
 		return
 	}
 	e.drop(s, errGone)
 	out.Accept()
 }
 
+// delete deletes the record of a session, which the other replicas are notified of.
+func (e *Era) delete(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record) *mcp.Error {
+	sctx, cancel := state.Bounded(ctx)
+	defer cancel()
+	if err := e.noteEnd(sctx, in, rec); err != nil {
+		return err
+	}
+	if err := e.store.Delete(sctx, s.id); err != nil {
+		return e.storeError(s, err)
+	}
+	e.counters.SessionsEnded.Add(1)
+	e.o.Telemetry.SessionEnded(rec.Created, rec.rules.Version, in.Header == nil)
+	e.notify(ctx, state.SessionEvent{Kind: state.SessionDeleted, Session: s.id})
+	return nil
+}
+
 // checkVersion checks the version header, if there is one (Base Protocol, "Protocol Version
 // Header"). It refuses a version that this era does not serve, even without a session.
 func checkVersion(in *mcp.Incoming) *mcp.Error {
-	if in.Header == nil {
-		return nil
-	}
-	v := in.Header.Get(era.HeaderVersion)
+	v := era.NamedVersion(in)
 	if v == "" {
 		return nil
 	}
@@ -205,21 +197,4 @@ func checkVersion(in *mcp.Incoming) *mcp.Error {
 	}
 	return mcp.Errorf(mcp.KindUnsupportedVersion,
 		"the protocol version %.40q in MCP-Protocol-Version is not served with sessions; send the one that initialize negotiated", v)
-}
-
-// storeError converts an error of the store about a session. It drops the copy of a session that no
-// longer exists.
-func (e *Era) storeError(s *localSession, err error) *mcp.Error {
-	if err == nil {
-		return nil
-	}
-	me := stateError(err)
-	switch me.Kind {
-	case mcp.KindSessionNotFound:
-		e.drop(s, errGone)
-	case mcp.KindStateUnavailable:
-		e.counters.StateErrors.Add(1)
-		e.log.Warn("state operation failed", "error", err)
-	}
-	return me
 }

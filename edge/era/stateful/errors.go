@@ -22,8 +22,32 @@ var (
 // errEvicted means that the copy was evicted between lookup and use. Look it up again.
 var errEvicted = errors.New("the copy is no longer held")
 
-// stateError converts an error of the store for the client.
+// stateError converts an error of the store for the client. It counts and logs a store that is
+// unavailable; what says which operation failed.
+func (e *Era) stateError(what string, err error) *mcp.Error {
+	me := stateError(err)
+	if me != nil && me.Kind == mcp.KindStateUnavailable {
+		e.counters.StateErrors.Add(1)
+		e.log.Warn(what, "error", err)
+	}
+	return me
+}
+
+// storeError is stateError for an operation on a session. It drops the copy of a session that no
+// longer exists.
+func (e *Era) storeError(s *localSession, err error) *mcp.Error {
+	me := e.stateError("state operation failed", err)
+	if me != nil && me.Kind == mcp.KindSessionNotFound {
+		e.drop(s, errGone)
+	}
+	return me
+}
+
+// stateError converts an error of the store for the client; nil stays nil.
 func stateError(err error) *mcp.Error {
+	if err == nil {
+		return nil
+	}
 	var room *state.RoomError
 	var owned *state.PrincipalRoomError
 	switch {

@@ -97,8 +97,8 @@ func (x *exchange) resolve() {
 		switch {
 		case !x.array:
 			respond(x.out, o)
-		case o.body != nil:
-			x.ready = append(x.ready, o.body)
+		case o.Body != nil:
+			x.ready = append(x.ready, o.Body)
 		}
 		return true
 	})

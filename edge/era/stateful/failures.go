@@ -30,7 +30,7 @@ func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
 		rules = s.rec.Load().rules
 	}
 	id, _ := jsonrpc.NewID(r.RequestID)
-	return failure(rules, id, e.failed(r, f, err)).body
+	return failure(rules, id, e.failed(r, f, err)).Body
 }
 
 // failed returns the error of a failure. why is the store's error, or nil.

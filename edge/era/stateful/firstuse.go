@@ -34,33 +34,23 @@ const (
 // firstUses serializes the first uses of each id on this replica, because a look-up that finds
 // nothing drops the copy that another one may just have created. It is safe for concurrent use.
 type firstUses struct {
-	mu sync.Mutex
 	// current maps ids to channels that are closed at the end of their use.
-	current map[string]chan struct{}
+	current sync.Map
 }
 
 // begin waits until no other use of the id is current. An error is that of ctx.
 func (f *firstUses) begin(ctx context.Context, id string) (end func(), _ error) {
+	own := make(chan struct{})
 	for {
-		f.mu.Lock()
-		other := f.current[id]
-		if other == nil {
-			own := make(chan struct{})
-			if f.current == nil {
-				f.current = map[string]chan struct{}{}
-			}
-			f.current[id] = own
-			f.mu.Unlock()
+		other, used := f.current.LoadOrStore(id, own)
+		if !used {
 			return func() {
-				f.mu.Lock()
-				delete(f.current, id)
-				f.mu.Unlock()
+				f.current.Delete(id)
 				close(own)
 			}, nil
 		}
-		f.mu.Unlock()
 		select {
-		case <-other:
+		case <-other.(chan struct{}):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -72,7 +62,7 @@ func (e *Era) sealed(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 	if s := e.sessions.get(id); s != nil && s.rec.Load() != nil {
 		s, err := e.session(ctx, id)
 		if err == nil || !errors.Is(err, state.ErrNotFound) {
-			return s, errorOf(err)
+			return s, stateError(err)
 		}
 	}
 	end, err := e.firstUses.begin(ctx, id)
@@ -82,28 +72,22 @@ func (e *Era) sealed(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 	defer end()
 	s, err := e.session(ctx, id)
 	if err == nil || !errors.Is(err, state.ErrNotFound) {
-		return s, errorOf(err)
+		return s, stateError(err)
 	}
 	return e.create(ctx, in, id, seal)
 }
 
-// errorOf is stateError, or nil without an error.
-func errorOf(err error) *mcp.Error {
-	if err == nil {
-		return nil
-	}
-	return stateError(err)
-}
-
 // create creates the record of a session whose id is used first, unless it has ended.
 func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*localSession, *mcp.Error) {
-	b, err := e.ids.open(id, seal)
+	b, err := openID(e.ids, id, seal)
 	if err != nil {
 		refused := sessionNotFound()
 		refused.Reason = "session id: " + err.Error()
 		return nil, refused
 	}
-	if age := time.Since(b.Created); b.Set != in.Set || age > e.firstUseWithin() || age < -clockSkew {
+	// Since a record lives at least SessionTTL after its creation, an id cannot create it again after
+	// it has expired.
+	if age := time.Since(b.Created); b.Set != in.Set || age > min(firstUseWithin, e.o.SessionTTL) || age < -clockSkew {
 		return nil, sessionNotFound()
 	}
 	if !bytes.Equal(b.Principal, ownerOf(&in.Principal)) {
@@ -118,7 +102,7 @@ func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 	s, err := e.newSession(ctx, in, b.session(id, in))
 	if errors.Is(err, state.ErrExists) { // Another replica was first.
 		s, err = e.session(ctx, id)
-		return s, errorOf(err)
+		return s, stateError(err)
 	}
 	if err != nil {
 		return nil, e.notCreated(err)
@@ -143,23 +127,15 @@ func (e *Era) foreign(ctx context.Context, in *mcp.Incoming, id string) *mcp.Err
 	return sessionNotFound()
 }
 
-// firstUseWithin returns the maximum age of an id at its first use. It does not exceed the TTL of
-// sessions. Since a record lives at least that long after its creation, an id cannot create it
-// again after it has expired.
-func (e *Era) firstUseWithin() time.Duration { return min(firstUseWithin, e.o.SessionTTL) }
-
 // wantNotEnded returns the error for a session that has ended.
 func (e *Era) wantNotEnded(ctx context.Context, in *mcp.Incoming, id string) *mcp.Error {
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
-	switch ended, err := e.o.Ended.Spent(sctx, in.Principal.Key(), id); {
-	case err != nil:
-		e.counters.StateErrors.Add(1)
-		return stateError(err)
-	case ended:
+	ended, err := e.o.Ended.Spent(sctx, in.Principal.Key(), id)
+	if ended {
 		return sessionNotFound()
 	}
-	return nil
+	return e.stateError("it is not known whether a session has ended", err)
 }
 
 // noteEnd records the end of a session whose id could create it again. It must be called before the record is deleted. A transport that
@@ -173,15 +149,12 @@ func (e *Era) noteEnd(ctx context.Context, in *mcp.Incoming, rec *record) *mcp.E
 		return nil
 	}
 	_, err := e.o.Ended.Spend(ctx, rec.Principal.Key(), rec.ID, left, maxEndedOfOne)
-	switch me := (*mcp.Error)(nil); {
-	case err == nil:
-		return nil
-	case errors.Is(err, once.ErrFull), errors.As(err, &me) && me.Kind == mcp.KindLimit:
+	var me *mcp.Error
+	if errors.Is(err, once.ErrFull) || errors.As(err, &me) && me.Kind == mcp.KindLimit {
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err, RetryAfter: time.Minute,
 			Message: "too many sessions have ended in the last minutes to remember another: try again later, or leave the session to its expiry"}
 	}
-	e.counters.StateErrors.Add(1)
-	return stateError(err)
+	return e.stateError("the end of a session could not be recorded", err)
 }
 
 // chargeAddress counts a session that an anonymous caller begins.

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/once"
@@ -26,7 +27,7 @@ func inOptional(t *testing.T, o Options, l state.Limits, test func(t *testing.T,
 	o.Optional, o.Ended = true, once.NewMemory(maxEnded)
 	inLimits(t, o, l, func(t *testing.T, w *world) {
 		for _, e := range []*Era{w.a, w.b} {
-			if err := e.SealWith(bytes.Repeat([]byte{7}, idKeySize)); err != nil {
+			if err := e.SealWith(bytes.Repeat([]byte{7}, era.KeySize)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -276,7 +277,7 @@ func TestEndsAreRememberedForAllReplicas(t *testing.T) {
 		o.SessionTTL = time.Second
 		c := w.era("c", o, nil)
 		defer c.Close()
-		if err := c.SealWith(bytes.Repeat([]byte{7}, idKeySize)); err != nil {
+		if err := c.SealWith(bytes.Repeat([]byte{7}, era.KeySize)); err != nil {
 			t.Fatal(err)
 		}
 		id := w.initialize(v1125)
@@ -298,7 +299,7 @@ func TestOtherEndsAreNotRemembered(t *testing.T) {
 // An id is refused from a replica whose clock is far ahead, and by one with other keys. A replaced key still opens.
 func TestForeignKeys(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
-		older, newer := bytes.Repeat([]byte{7}, idKeySize), bytes.Repeat([]byte{8}, idKeySize)
+		older, newer := bytes.Repeat([]byte{7}, era.KeySize), bytes.Repeat([]byte{8}, era.KeySize)
 		id := w.initialize(v1125)
 		if err := w.b.SealWith(newer); err != nil {
 			t.Fatal(err)
@@ -311,7 +312,7 @@ func TestForeignKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wantKind(w.post(w.b, id, anyUse), mcp.KindNone)
-		ahead, _, err := w.a.ids.seal(&state.Session{ID: "AHEAD", Version: v1125, Created: time.Now().Add(time.Hour)})
+		ahead, err := sealID(w.a.ids, &state.Session{ID: "AHEAD", Version: v1125, Created: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -380,8 +381,8 @@ func TestFirstUseWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		again()
-		if len(uses.current) != 0 {
-			t.Errorf("%v", uses.current)
+		for id := range uses.current.Range {
+			t.Errorf("%v is still used", id)
 		}
 	})
 }
@@ -390,7 +391,7 @@ func TestFirstUseWaits(t *testing.T) {
 func TestSealedIDsAreOpaque(t *testing.T) {
 	inOptional(t, Options{}, state.Limits{}, func(t *testing.T, w *world) {
 		id := w.initialize(v1125)
-		b, err := w.a.ids.open(nonce(id), strings.TrimPrefix(id, nonce(id)+"."))
+		b, err := openID(w.a.ids, nonce(id), strings.TrimPrefix(id, nonce(id)+"."))
 		if err != nil || b.Version != v1125 {
 			t.Fatalf("%+v, %v", b, err)
 		}

@@ -29,32 +29,14 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		refuse(era.Assumed(in), err)
 		return
 	}
-	seals := e.sealsID(in)
-	if !seals {
-		if err := e.chargeAddress(in); err != nil {
-			e.refuse(ctx, in, out, revision.Negotiate(sess.Version), msg, err)
-			return
-		}
-	}
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
 	desc := e.server.Describe(ctx, rules, in.Set, in.Principal)
 	sess.Digest = desc.Digest()
-	id, rec := sess.ID, (*record)(nil)
-	if seals {
-		id, rec = e.seal(sess)
-	}
-	if rec == nil {
-		if seals { // The id would be too long.
-			err = e.chargeAddress(in)
-		}
-		if err == nil {
-			rec, err = e.begin(ctx, in, sess)
-		}
-		if err != nil {
-			refuse(rules, err)
-			return
-		}
+	id, rec, err := e.begin(ctx, in, sess)
+	if err != nil {
+		refuse(rules, err)
+		return
 	}
 	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
 	op.End(&telemetry.Outcome{})
@@ -65,26 +47,26 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 // sealsID reports whether a session that a message begins has no record until its id is used.
 func (e *Era) sealsID(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
 
-// seal returns the sealed id of a new session, and its record, which is not stored. The record is
-// nil if the id would be too long.
-func (e *Era) seal(sess *state.Session) (string, *record) {
-	id, fits, err := e.ids.seal(sess)
-	if err != nil {
-		e.log.Warn("a session id could not be sealed", "error", err)
+// begin begins a session. It returns the session's id, and its record, which is not stored if the id
+// is sealed.
+func (e *Era) begin(ctx context.Context, in *mcp.Incoming, sess *state.Session) (string, *record, *mcp.Error) {
+	if e.sealsID(in) {
+		id, err := sealID(e.ids, sess)
+		switch {
+		case err != nil:
+			e.log.Warn("a session id could not be sealed", "error", err)
+		case len(id) <= maxSealedID:
+			return id, e.newRecord(sess), nil
+		}
 	}
-	if err != nil || !fits {
-		return sess.ID, nil
+	if err := e.chargeAddress(in); err != nil {
+		return "", nil, err
 	}
-	return id, e.newRecord(sess)
-}
-
-// begin stores a new session.
-func (e *Era) begin(ctx context.Context, in *mcp.Incoming, sess *state.Session) (*record, *mcp.Error) {
 	s, err := e.newSession(ctx, in, sess)
 	if err != nil {
-		return nil, e.notCreated(err)
+		return "", nil, e.notCreated(err)
 	}
-	return s.rec.Load(), nil
+	return s.id, s.rec.Load(), nil
 }
 
 // newSession stores a new session, and returns its copy. The error is the store's.
@@ -103,12 +85,8 @@ func (e *Era) newSession(ctx context.Context, in *mcp.Incoming, sess *state.Sess
 
 // notCreated converts the error of newSession, and counts it.
 func (e *Era) notCreated(err error) *mcp.Error {
-	me := stateError(err)
-	switch me.Kind {
-	case mcp.KindStateUnavailable:
-		e.counters.StateErrors.Add(1)
-		e.log.Warn("a session could not be created", "error", err)
-	case mcp.KindLimit:
+	me := e.stateError("a session could not be created", err)
+	if me.Kind == mcp.KindLimit {
 		e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessions))
 	}
 	return me

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
-	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -18,29 +17,22 @@ import (
 // Listen serves a GET: it resumes the stream that in.LastEventID names (Transports, "Resumability
 // and Redelivery"), or attaches the session's standalone stream.
 func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
-	rules := era.Assumed(in)
-	refuse := func(err *mcp.Error) { e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err) }
+	refuse := func(rec *record, err *mcp.Error) { e.refuse(ctx, in, out, rec, jsonrpc.Message{}, err) }
 	if !e.work.Enter() {
-		refuse(mcp.ShuttingDown())
+		refuse(nil, mcp.ShuttingDown())
 		return
 	}
 	defer e.work.Leave()
-	if err := checkVersion(in); err != nil {
-		refuse(err)
-		return
-	}
-	if in.Session == "" && in.LastEventID == "" {
+	s, rec, err := e.requireSession(ctx, in)
+	if err != nil && err.Kind == mcp.KindSessionRequired && in.LastEventID == "" {
 		// Some clients open their stream before they have a session. They take 405 to mean that
 		// there is no stream yet.
-		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
-		return
+		err = mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id")
 	}
-	s, rec, err := e.requireSession(ctx, in)
 	if err != nil {
-		refuse(err)
+		refuse(nil, err)
 		return
 	}
-	rules = rec.rules
 	var w *standalone
 	if in.LastEventID == "" {
 		w, err = e.attach(ctx, in, s, out)
@@ -48,7 +40,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		err = e.resumeStream(ctx, in, s, rec, out)
 	}
 	if err != nil {
-		refuse(err)
+		refuse(rec, err)
 	}
 	if w != nil {
 		w.serve() // called last, so that an idle stream keeps no other data alive

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -21,22 +22,16 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules 
 
 // observeSince is observe for a message that was received at began. Zero means now.
 func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, began time.Time) (context.Context, telemetry.Operation) {
-	t := e.o.Telemetry
-	if t == nil {
-		return ctx, telemetry.Operation{}
-	}
 	// The handler of the message reports invalid params.
 	params, _ := mcp.ParamsOf(msg)
-	r := telemetry.Request{
-		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
-		Set: in.Set, Pipe: in.Header == nil, Began: began, Principal: in.Principal, From: in.Address,
-	}
+	r := era.OperationOf(in, msg, rules, params)
+	r.Began = began
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName
 	} else if id, _ := e.nonceOf(in.Session); len(id) <= maxSessionID {
 		r.Session = telemetry.SessionPrint(id)
 	}
-	return t.Begin(ctx, &r)
+	return e.o.Telemetry.Begin(ctx, &r)
 }
 
 // observe begins the operation of a call that came in with a message. ctx is that of the exchange.
@@ -83,12 +78,8 @@ func (c *runner) observeClaim(why call.Why, began time.Time) {
 
 func (c *runner) request() telemetry.Request {
 	rec := c.s.rec.Load()
-	q := telemetry.Request{
-		Method: c.First.Method, ID: c.id, Params: &c.First.Params, Version: c.Rules.Version,
-		Session: rec.print, Client: rec.clientName, Round: c.First.Round, Attempt: c.First.Attempt,
-		Set: c.First.Set, Pipe: c.s.pipe.Load(), Principal: c.First.Principal, Call: c.First.ID, From: c.First.From,
-	}
-	q.Backend = c.First.Backend
+	q := era.OperationOfCall(&c.First, c.Rules)
+	q.Session, q.Client, q.Pipe = rec.print, rec.clientName, c.s.pipe.Load()
 	return q
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -21,7 +22,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 	}
 	x := e.newExchange(ctx, s, rec, in, out)
 	if err := x.add(msg); err != nil {
-		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
+		e.refuse(ctx, in, out, rec, msg, beginError(err))
 		return
 	}
 	if !in.ResolveBeforeAdmit {
@@ -64,10 +65,8 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 // named returns a request as a call that is only resolved, never run. It returns nil if its params
 // are invalid, which the handler of the request reports.
 func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
-	call := &mcp.Call{
-		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Set: in.Set, Envelope: mcp.Envelope{ID: msg.ID},
-		HTTP: in.HTTP, Principal: in.Principal, From: in.Address,
-	}
+	call := era.NewCall(in, msg.ID, mcp.Method(msg.Method))
+	call.Round = 1
 	if call.Params.Parse(call.Method, msg.Params, msg.Outline) != nil {
 		return nil
 	}
@@ -86,11 +85,12 @@ func beginError(err error) *mcp.Error {
 	}
 }
 
-// local serves a request for which isLocal is true.
+// local serves a request for which isLocal is true. s and rec are nil for a ping before the handshake.
 func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) response {
 	m := mcp.Method(msg.Method)
 	var err *mcp.Error
-	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
+	rules := rulesOf(in, rec)
+	ctx, op := e.observe(ctx, in, rec, rules, msg)
 	switch m {
 	case mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, msg)
@@ -101,14 +101,12 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	case mcp.MethodUnsubscribe:
 		in.Admit()
 		err = e.unsubscribe(ctx, s, msg)
-	case mcp.MethodInitialize:
-		err = mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone")
 	case mcp.MethodDiscover, mcp.MethodListen:
-		err = mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", m, rec.rules.Version)
+		err = mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", m, rules.Version)
 	}
 	o := resultOf(msg.ID, nil)
 	if err != nil {
-		o = failure(rec.rules, msg.ID, err)
+		o = failure(rules, msg.ID, err)
 	}
 	op.End(&o.outcome)
 	return o
@@ -117,8 +115,7 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 // isLocal reports whether the edge itself answers, or refuses, a request. Dispatch serves the others.
 func isLocal(msg jsonrpc.Message) bool {
 	switch mcp.Method(msg.Method) {
-	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
-		mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodListen:
+	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodDiscover, mcp.MethodListen:
 		return true
 	}
 	return false

@@ -106,7 +106,7 @@ func (c *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 // fail ends the call with an error.
 func (c *runner) fail(err error) *call.Reply {
 	c.response = failure(c.Rules, c.id, err)
-	return &call.Reply{Kind: call.Final, Response: c.response.body}
+	return &call.Reply{Kind: call.Final, Response: c.response.Body}
 }
 
 // Emit implements mcp.Sink.
@@ -207,13 +207,13 @@ func (c *runner) responseOf(r *call.Reply) response {
 	switch {
 	case r.Failure != 0:
 		o := failure(c.Rules, c.id, c.e.failed(&c.record, r.Failure, r.Err))
-		o.body = r.Response
+		o.Body = r.Response
 		return o
 	case r.Response == nil:
 		return response{outcome: cancelled}
 	}
 	o := c.response
-	o.body = r.Response
+	o.Body, o.Owned = r.Response, true
 	return o
 }
 

@@ -4,14 +4,12 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -32,6 +30,8 @@ const (
 	// idPurpose separates the keys of ids from other keys that are derived from the same key, and
 	// from that key itself.
 	idPurpose = "mcpedge session id"
+	// gcmNonceSize is the size of a nonce of AES-GCM in bytes.
+	gcmNonceSize = 12
 )
 
 // sealedSession is the sealed part of a session's id.
@@ -43,14 +43,6 @@ type sealedSession struct {
 	ClientInfo   json.RawMessage `json:"i,omitempty"`
 	Capabilities json.RawMessage `json:"c,omitempty"`
 	Digest       mcp.Digest      `json:"d"`
-}
-
-// sealedSessionOf returns the sealed part of a new session's id.
-func sealedSessionOf(s *state.Session) *sealedSession {
-	return &sealedSession{
-		Created: s.Created, Version: s.Version, Set: s.Set, Principal: ownerOf(&s.Principal),
-		ClientInfo: s.ClientInfo, Capabilities: s.Capabilities, Digest: s.Digest,
-	}
 }
 
 // session returns the record of a session that its caller uses first.
@@ -67,97 +59,36 @@ func ownerOf(p *mcp.Principal) []byte {
 	return sum[:]
 }
 
-// idSealer seals ids with AES-256-GCM, each with a key of its own, which is derived from NONCE by HKDF. So each key seals once.
-//
-// The encoding of SEAL is base64url of key id (4 bytes) · ciphertext and tag.
-type idSealer struct {
-	keys [][]byte
-}
-
-const idKeySize = 32
-
-// newIDSealer returns a sealer with a random key.
-func newIDSealer() *idSealer {
-	key := make([]byte, idKeySize)
-	_, _ = rand.Read(key)
-	return &idSealer{[][]byte{key}}
-}
-
-// use replaces the keys.
-func (s *idSealer) use(keys [][]byte) error {
-	for i, key := range keys {
-		if len(key) != idKeySize {
-			return fmt.Errorf("sealing key %d has %d bytes: it needs %d", i+1, len(key), idKeySize)
-		}
-	}
-	s.keys = keys
-	return nil
-}
-
-// keyID returns the prefix of a key's SHA-256, by which a seal names its key.
-func keyID(key []byte) [4]byte {
-	sum := sha256.Sum256(key)
-	return [4]byte(sum[:])
-}
-
-// aead returns the cipher of one id, which seals once, with a nonce of zeros.
-func aead(key []byte, id string) (cipher.AEAD, []byte, error) {
-	own, err := hkdf.Key(sha256.New, key, []byte(id), idPurpose, idKeySize)
-	if err != nil {
-		return nil, nil, err
-	}
-	block, err := aes.NewCipher(own)
-	if err != nil {
-		return nil, nil, err
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, nil, err
-	}
-	return gcm, make([]byte, gcm.NonceSize()), nil
-}
-
-// seal returns the id of a new session. It returns false if that is too long.
-func (s *idSealer) seal(sess *state.Session) (string, bool, error) {
-	plain, err := json.Marshal(sealedSessionOf(sess))
-	if err != nil {
-		return "", false, err
-	}
-	gcm, nonce, err := aead(s.keys[0], sess.ID)
-	if err != nil {
-		return "", false, err
-	}
-	name := keyID(s.keys[0])
-	text := base64.RawURLEncoding.EncodeToString(gcm.Seal(name[:], nonce, plain, []byte(idPurpose)))
-	sealed := sess.ID + "." + text
-	return sealed, len(sealed) <= maxSealedID, nil
-}
-
-// open returns the sealed part of an id. The error is for the log.
-func (s *idSealer) open(id, seal string) (*sealedSession, error) {
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(seal)
-	if err != nil || strings.ContainsAny(seal, "\r\n") || len(raw) < 4 { // the decoder would ignore these characters
-		return nil, fmt.Errorf("it is not a sealed id in base64url")
-	}
-	for _, key := range s.keys {
-		if keyID(key) != [4]byte(raw) {
-			continue
-		}
-		gcm, nonce, err := aead(key, id)
+// idCipher makes the cipher of one id: AES-256-GCM with a key of its own, which is derived from NONCE by
+// HKDF. So each key seals once, with a nonce of zeros.
+func idCipher(id string) era.Cipher {
+	return func(key []byte) (cipher.AEAD, []byte, error) {
+		own, err := hkdf.Key(sha256.New, key, []byte(id), idPurpose, era.KeySize)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		plain, err := gcm.Open(nil, nonce, raw[4:], []byte(idPurpose))
+		block, err := aes.NewCipher(own)
 		if err != nil {
-			return nil, fmt.Errorf("it was changed")
+			return nil, nil, err
 		}
-		b := new(sealedSession)
-		if err := json.Unmarshal(plain, b); err != nil {
-			return nil, fmt.Errorf("its contents are those of another version: %w", err)
-		}
-		return b, nil
+		gcm, err := cipher.NewGCM(block)
+		return gcm, make([]byte, gcmNonceSize), err
 	}
-	return nil, fmt.Errorf("it is sealed with the key %x, which this replica does not have: give all replicas the same redis.seal-keys", raw[:4])
+}
+
+// sealID returns the sealed id of a new session.
+func sealID(keys era.Keys, s *state.Session) (string, error) {
+	seal, err := keys.Seal(idCipher(s.ID), &sealedSession{
+		Created: s.Created, Version: s.Version, Set: s.Set, Principal: ownerOf(&s.Principal),
+		ClientInfo: s.ClientInfo, Capabilities: s.Capabilities, Digest: s.Digest,
+	}, []byte(idPurpose))
+	return s.ID + "." + seal, err
+}
+
+// openID returns the sealed part of an id. The error is for the log.
+func openID(keys era.Keys, id, seal string) (*sealedSession, error) {
+	b := new(sealedSession)
+	return b, keys.Open(idCipher(id), seal, []byte(idPurpose), b)
 }
 
 // nonceOf returns the stored id of the session that a message names, and the seal of a sealed id.

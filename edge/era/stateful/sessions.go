@@ -84,9 +84,12 @@ func newLocalSession(id string) *localSession {
 	return &localSession{id: id, running: map[string]*runner{}, lastUsed: time.Now()}
 }
 
-// requireSession finds the session of an incoming message and checks that it belongs to its principal and
-// its set.
+// requireSession checks the version header of an incoming message, finds its session, and checks
+// that it belongs to the message's principal and set.
 func (e *Era) requireSession(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
+	if err := checkVersion(in); err != nil {
+		return nil, nil, err
+	}
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
 	}
@@ -99,7 +102,7 @@ func (e *Era) requireSession(ctx context.Context, in *mcp.Incoming) (*localSessi
 	if seal == "" {
 		var lerr error
 		s, lerr = e.session(ctx, id)
-		err = errorOf(lerr)
+		err = stateError(lerr)
 	} else {
 		s, err = e.sealed(ctx, in, id, seal)
 	}
