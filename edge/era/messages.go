@@ -26,14 +26,6 @@ func Failure(rules *revision.Rules, id jsonrpc.ID, err error) (mcp.Response, tel
 	}, outcome
 }
 
-// CheckMemory returns an error if there is no memory for the work of a message.
-func CheckMemory(in *mcp.Incoming) error {
-	if err := in.Memory.Check(); err != nil {
-		return mcp.Overloaded(err)
-	}
-	return nil
-}
-
 // NewCall returns the first run of a request, without its round and its params.
 func NewCall(in *mcp.Incoming, id jsonrpc.ID, method mcp.Method) *mcp.Call {
 	return &mcp.Call{

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -65,7 +66,7 @@ func withElicitationID(params json.RawMessage, id string) json.RawMessage {
 // completed makes the notices of completed URL elicitations: those that asks does not repeat.
 func completed(r *medium.Record, asks []state.Ask) (out []state.Entry) {
 	for key, id := range r.Open {
-		if asksAgain(asks, id) {
+		if slices.ContainsFunc(asks, func(a state.Ask) bool { return a.ElicitationID == id }) {
 			continue
 		}
 		params := jsonrpc.AppendString([]byte(`{"elicitationId":`), id)
@@ -75,15 +76,6 @@ func completed(r *medium.Record, asks []state.Ask) (out []state.Entry) {
 		})
 	}
 	return out
-}
-
-func asksAgain(asks []state.Ask, id string) bool {
-	for _, a := range asks {
-		if a.ElicitationID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // answered accepts a client's response to a server request. The answer that completes a set makes

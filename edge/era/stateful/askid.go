@@ -2,7 +2,8 @@ package stateful
 
 import (
 	"crypto/rand"
-	"encoding/binary"
+	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +15,8 @@ import (
 // drawID draws the id of a request to a client: a random integer from 1 to 2^31 - 1. Some clients
 // answer every request with a number as its id and hold it in 32 bits.
 func drawID() int64 {
-	var b [4]byte
-	for {
-		_, _ = rand.Read(b[:]) // never fails
-		if n := binary.BigEndian.Uint32(b[:]) >> 1; n > 0 {
-			return int64(n)
-		}
-	}
+	n, _ := rand.Int(rand.Reader, big.NewInt(math.MaxInt32)) // never fails
+	return n.Int64() + 1
 }
 
 // number returns a copy of a reply whose questions have distinct ids. The message of a question is

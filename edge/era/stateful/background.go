@@ -3,6 +3,7 @@ package stateful
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -13,23 +14,20 @@ import (
 // revalidation; Close stops everything. Call it once.
 func (e *Era) Start(ctx context.Context) {
 	e.calls.Start()
-	e.loops.Go(func() { e.every(ctx, e.revalidate) })
-}
-
-// every runs a job once per Heartbeat.
-func (e *Era) every(ctx context.Context, job func(context.Context)) {
-	t := time.NewTicker(e.o.Heartbeat)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			job(ctx)
-		case <-ctx.Done():
-			return
-		case <-e.life.Done():
-			return
+	e.loops.Go(func() {
+		t := time.NewTicker(e.o.Heartbeat)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				e.revalidate(ctx)
+			case <-ctx.Done():
+				return
+			case <-e.life.Done():
+				return
+			}
 		}
-	}
+	})
 }
 
 const (
@@ -48,13 +46,13 @@ func (e *Era) revalidate(ctx context.Context) {
 	// The duration is half a heartbeat shorter, because ticks are not exact.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
 	var due, unused, served, renewed []*localSession
-	for _, s := range e.sessions.all() {
+	for s := range e.sessions.all {
 		// An unused session began nothing: most sessions cost one check.
 		used := s.used.Load() && s.used.Swap(false)
 		if s.served.Load() != nil {
 			served = append(served, s)
 		}
-		if s.isRenewed() {
+		if s.until.Load() != 0 || s.caller.Load() != nil {
 			renewed = append(renewed, s)
 		}
 		if used || s.working {
@@ -91,15 +89,13 @@ func (e *Era) revalidate(ctx context.Context) {
 
 // touchAll revalidates sessions. use is true if that counts as a use.
 func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
-	for len(due) > 0 && ctx.Err() == nil {
-		n := min(len(due), touchAtOnce)
-		if !e.touch(ctx, due[:n], use) {
+	for part := range slices.Chunk(due, touchAtOnce) {
+		if ctx.Err() != nil || !e.touch(ctx, part, use) {
 			for _, s := range due { // Retry as soon as the store is back.
 				s.lastTouched = time.Time{}
 			}
 			return
 		}
-		due = due[n:]
 	}
 }
 

@@ -56,14 +56,14 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		}
 	}
 	if len(x.calls) == 0 {
-		x.respondAll(nil)
+		x.Respond(nil)
 		x.releaseAnswered()
 		return
 	}
 	x.releaseAnswered() // The responses of the batch's own requests may take long.
 	in.Admit()
 	if x.resolve(); len(x.calls) == 0 {
-		x.respondAll(nil)
+		x.Respond(nil)
 		return
 	}
 	x.serve()

@@ -1,6 +1,7 @@
 package stateful
 
 import (
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -10,9 +11,8 @@ import (
 // exchange that is not a stream is accepted without a body, which sends nothing on stdio. The
 // cancellation of an ended or unknown call is ignored.
 func (e *Era) cancelled(in *mcp.Incoming, s *localSession, msg jsonrpc.Message) {
-	raw, _ := jsonrpc.Member(msg.Params, "requestId")
-	id, err := jsonrpc.NewID(string(raw))
-	if err != nil || e.cancelHere(s, id.Raw()) {
+	id, ok := era.CancelledID(msg)
+	if !ok || e.cancelHere(s, id.Raw()) {
 		return
 	}
 	in.Admit()                          // the store and the other replicas must not delay a ping

@@ -12,7 +12,7 @@ import "context"
 // owner. Call Close afterwards.
 func (e *Era) Drain(ctx context.Context) error {
 	return e.calls.DrainStreams(ctx, func() {
-		for _, s := range e.sessions.all() {
+		for s := range e.sessions.all {
 			s.mu.Lock()
 			s.endStandalone(errClosed)
 			s.mu.Unlock()
@@ -32,7 +32,7 @@ func (e *Era) Close() {
 	e.withdrawals.Close()
 	e.calls.CloseStreams()
 	e.kill()
-	for _, s := range e.sessions.all() {
+	for s := range e.sessions.all {
 		s.end(errClosed)
 	}
 	e.calls.Close()

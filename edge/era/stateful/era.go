@@ -66,7 +66,7 @@ func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.
 		Counters: &e.counters.Counters, Work: &e.work,
 		Event: e.onSessionEvent, Returning: func() { e.returns.Add(1) },
 		StreamAfter: e.o.StreamAfter, Lifetime: e.o.CallLifetime, Heartbeat: e.o.Heartbeat, KeepAlive: e.o.KeepAlive,
-		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.log, Store: "sessions",
+		RetryHint: retryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.log, Store: "sessions",
 	})
 	e.store = e.calls.Store()
 	if e.o.Optional {
@@ -91,7 +91,12 @@ func (e *Era) SealWith(keys ...[]byte) error {
 }
 
 // Held returns the number of sessions whose copies this replica holds.
-func (e *Era) Held() int { return e.sessions.count() }
+func (e *Era) Held() (n int) {
+	for range e.sessions.all {
+		n++
+	}
+	return n
+}
 
 // Counters returns the live counters.
 func (e *Era) Counters() *Counters { return &e.counters }

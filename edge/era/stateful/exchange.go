@@ -110,7 +110,11 @@ func (x *exchange) serve() {
 	e.counters.Calls.Add(int64(len(x.calls)))
 	e.calls.Init(&x.group, len(x.calls))
 	if len(x.ready) > 0 {
-		x.group.Ready(notices(x.ready))
+		entries := make([]state.Entry, len(x.ready))
+		for i, m := range x.ready {
+			entries[i] = state.Entry{Kind: state.EntryNotice, Data: m}
+		}
+		x.group.Ready(entries)
 	}
 	x.s.mu.Lock()
 	for _, c := range x.calls {
@@ -145,25 +149,12 @@ func (x *exchange) release() {
 	}
 }
 
-func notices(messages [][]byte) []state.Entry {
-	out := make([]state.Entry, len(messages))
-	for i, m := range messages {
-		out[i] = state.Entry{Kind: state.EntryNotice, Data: m}
-	}
-	return out
-}
-
-// Respond implements runtime.Outgoing.
+// Respond implements runtime.Outgoing. It answers a batch with one array.
 func (x *exchange) Respond(replies []*call.Reply) {
 	if !x.array {
 		respond(x.out, x.calls[0].responseOf(replies[0]))
 		return
 	}
-	x.respondAll(replies)
-}
-
-// respondAll answers a batch with one array.
-func (x *exchange) respondAll(replies []*call.Reply) {
 	body := append(make([]byte, 0, 512), '[')
 	for _, m := range x.ready {
 		body = append(append(body, m...), ',')

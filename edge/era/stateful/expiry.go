@@ -59,23 +59,9 @@ func (s *localSession) noteCaller(rec *record, who *mcp.Principal) {
 	}
 }
 
-// isRenewed reports whether the record lacks credentials from renew or noteCaller. These outlive the
-// request that had them: a revalidation may come between the request's look at its session and its
-// credentials, or find the store unavailable.
-func (s *localSession) isRenewed() bool {
-	if s.until.Load() == 0 && s.caller.Load() == nil {
-		return false
-	}
-	rec := s.rec.Load()
-	if rec == nil {
-		return false
-	}
-	who := s.caller.Load()
-	return who != nil && !who.SameRights(&rec.Principal) || !rec.Principal.Until.IsZero() && mcp.Outlasts(s.expiry(), rec.Principal.Until)
-}
-
 // renewed returns the patch with the credentials from renew and noteCaller. It returns false if the
-// record already has them.
+// record already has them. These outlive the request that had them: a revalidation may come between
+// the request's look at its session and its credentials, or find the store unavailable.
 func (s *localSession) renewed() (p state.Patch, changed bool) {
 	rec := s.rec.Load()
 	if rec == nil {
@@ -119,23 +105,17 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 // recorded newer ones.
 func (w *standalone) untilExpiry() (time.Duration, bool) {
 	pause := w.e.o.KeepAlive
-	if !w.expires {
-		return pause, true
+	for reloaded := false; w.expires; reloaded = true {
+		until := w.s.expiry()
+		left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // The margin is for other replicas' writes.
+		switch {
+		case until.IsZero():
+			return pause, true
+		case left > 0:
+			return min(pause, left), true
+		case reloaded || w.e.refresh(w.ctx, w.s) != nil:
+			return 0, false
+		}
 	}
-	until := w.s.expiry()
-	if until.IsZero() {
-		return pause, true
-	}
-	left := time.Until(until.Add(2 * w.e.o.Heartbeat)) // The margin is for other replicas' writes.
-	if left > 0 {
-		return min(pause, left), true
-	}
-	if err := w.e.refresh(w.ctx, w.s); err != nil {
-		return 0, false
-	}
-	if until = w.s.expiry(); until.IsZero() {
-		return pause, true
-	}
-	left = time.Until(until.Add(2 * w.e.o.Heartbeat))
-	return min(pause, left), left > 0
+	return pause, true
 }

@@ -124,22 +124,11 @@ func sessionOf(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Erro
 }
 
 func initializeResult(rules *revision.Rules, d mcp.Description) []byte {
-	b := append(make([]byte, 0, 512), `{"protocolVersion":`...)
-	b = jsonrpc.AppendString(b, rules.Version)
-	b = append(b, `,"capabilities":`...)
-	b = append(b, orObject(d.Capabilities)...)
-	b = append(b, `,"serverInfo":`...)
-	b = append(b, orObject(d.ServerInfo)...)
+	b := jsonrpc.AppendString(append(make([]byte, 0, 512), `{"protocolVersion":`...), rules.Version)
+	b = jsonrpc.AppendMember(b, "capabilities", d.Capabilities)
+	b = jsonrpc.AppendMember(b, "serverInfo", d.ServerInfo)
 	if d.Instructions != "" {
-		b = append(b, `,"instructions":`...)
-		b = jsonrpc.AppendString(b, d.Instructions)
+		b = jsonrpc.AppendString(append(b, `,"instructions":`...), d.Instructions)
 	}
 	return append(b, '}')
-}
-
-func orObject(raw []byte) []byte {
-	if len(raw) == 0 {
-		return []byte("{}")
-	}
-	return raw
 }

@@ -22,7 +22,8 @@ type servedLists struct {
 	digest mcp.Digest
 	who    mcp.Principal
 	until  time.Time
-	// differ is true once the client is known to have been notified of other lists.
+	// differ is true once the client is known to have been notified of other lists. Only watchServed
+	// uses it.
 	differ bool
 }
 
@@ -59,14 +60,7 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 			s.served.CompareAndSwap(l, nil)
 			continue
 		}
-		if !l.differ {
-			next := *l
-			next.differ = true
-			if !s.served.CompareAndSwap(l, &next) {
-				continue // the client has read the lists again
-			}
-			l = &next
-		}
+		l.differ = true
 		if e.server.Describe(ctx, rec.rules, rec.Set, l.who).Digest() == l.digest || !s.served.CompareAndSwap(l, nil) {
 			continue
 		}
@@ -80,7 +74,7 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 // digest in the record.
 func (e *Era) listsServed(s *localSession) {
 	if a := s.attached(); a != nil {
-		a.tasks.stream(func(w *standalone) { e.work.Spawn(func() { _ = w.sendListChanges() }) })
+		a.tasks.spawn(func(w *standalone) { _ = w.sendListChanges() })
 	}
 }
 

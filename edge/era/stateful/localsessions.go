@@ -13,12 +13,6 @@ func (h *localSessions) get(id string) *localSession {
 	return s
 }
 
-// getOrPut returns the held session, or stores and returns fresh.
-func (h *localSessions) getOrPut(id string, fresh *localSession) *localSession {
-	v, _ := h.byID.LoadOrStore(id, fresh)
-	return v.(*localSession)
-}
-
 // remove removes s, unless another copy has replaced it.
 func (h *localSessions) remove(s *localSession) {
 	if h.byID.CompareAndDelete(s.id, s) {
@@ -26,17 +20,7 @@ func (h *localSessions) remove(s *localSession) {
 	}
 }
 
-// count returns the number of held copies.
-func (h *localSessions) count() (n int) {
-	h.byID.Range(func(any, any) bool { n++; return true })
-	return n
-}
-
-// all returns the held sessions.
-func (h *localSessions) all() (out []*localSession) {
-	h.byID.Range(func(_, v any) bool {
-		out = append(out, v.(*localSession))
-		return true
-	})
-	return out
+// all yields the held sessions.
+func (h *localSessions) all(yield func(*localSession) bool) {
+	h.byID.Range(func(_, v any) bool { return yield(v.(*localSession)) })
 }

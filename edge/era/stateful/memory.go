@@ -42,17 +42,13 @@ func (s *localSession) holder(e *Era) *budget.Holder {
 	return mcp.HolderOf(e.o.Memory, s.rec.Load().Principal, netip.Addr{})
 }
 
-// chargeCopy charges the copy of a session with a record. The caller holds s.mu.
+// chargeCopy charges the copy of a session with its record. The caller holds s.mu.
 func (s *localSession) chargeCopy(e *Era, rec *record) {
 	if !e.o.ChargeCopies || s.forgotten {
 		return
 	}
 	if s.memory.Holder() == nil {
-		h := s.payer.Load()
-		if h == nil {
-			h = mcp.HolderOf(e.o.Memory, rec.Principal, netip.Addr{})
-		}
-		s.memory = h.Begin()
+		s.memory = s.holder(e).Begin()
 	}
 	n := copyBytes + len(rec.ClientInfo) + len(rec.Capabilities)
 	for _, uri := range rec.Subscriptions {

@@ -51,9 +51,6 @@ func (c *runner) observe(ctx context.Context, in *mcp.Incoming) {
 // keeps trace and start time.
 func (c *runner) observeClaim(why call.Why, began time.Time) {
 	t := c.e.o.Telemetry
-	if t == nil {
-		return
-	}
 	c.origin = telemetry.ParseParent(c.record.Trace)
 	asked, _, _, _ := runtime.OpenState(c.record.State)
 	q := c.request()

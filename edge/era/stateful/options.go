@@ -1,6 +1,7 @@
 package stateful
 
 import (
+	"cmp"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -27,9 +28,6 @@ type Options struct {
 	// CallLifetime bounds the whole life of a call, including the time its user takes to answer. 0
 	// means mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
-	// RetryHint is the delay after which clients should resume a stream that was closed early. 0
-	// means 1 s.
-	RetryHint time.Duration
 	// MaxCallsPerSession bounds the calls of one session that run concurrently on this replica. 0
 	// means 256.
 	MaxCallsPerSession int
@@ -69,31 +67,24 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	orDefault(&o.KeepAlive, 15*time.Second)
-	orDefault(&o.SessionStale, 30*time.Second)
-	orDefault(&o.CallLifetime, mcp.DefaultCallLifetime)
-	orDefault(&o.RetryHint, time.Second)
-	orDefault(&o.MaxCallsPerSession, 256)
-	orDefault(&o.Heartbeat, time.Second)
-	orDefault(&o.SessionTTL, time.Hour)
-	orDefault(&o.MaxSessionsPerAddress, 50_000)
-	orDefault(&o.MaxAttempts, mcp.DefaultAttempts)
+	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
+	o.SessionStale = cmp.Or(o.SessionStale, 30*time.Second)
+	o.CallLifetime = cmp.Or(o.CallLifetime, mcp.DefaultCallLifetime)
+	o.MaxCallsPerSession = cmp.Or(o.MaxCallsPerSession, 256)
+	o.Heartbeat = cmp.Or(o.Heartbeat, time.Second)
+	o.SessionTTL = cmp.Or(o.SessionTTL, time.Hour)
+	o.MaxSessionsPerAddress = cmp.Or(o.MaxSessionsPerAddress, 50_000)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Ended == nil && o.Optional {
 		o.Ended = once.NewMemory(maxEnded)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
 	}
 	return o
 }
 
-func orDefault[T int | time.Duration](v *T, d T) {
-	if *v <= 0 {
-		*v = d
-	}
-}
-
 const (
+	// retryHint is the delay after which clients should resume a stream that was closed early.
+	retryHint = time.Second
 	// holdFor is the time for which an unused copy of a session is kept.
 	holdFor = time.Minute
 	// watchTimeout bounds the time in which a backend must begin or refuse a watch.

@@ -26,14 +26,12 @@ type record struct {
 }
 
 func (e *Era) newRecord(s *state.Session) *record {
-	r := &record{Session: s, rules: revision.Negotiate(s.Version)}
-	if t := e.o.Telemetry; t != nil {
-		r.print, r.clientName = telemetry.SessionPrint(s.ID), t.ClientName(s.ClientInfo)
-	}
 	// The error is ignored, because initialize has refused invalid capabilities.
 	caps, _ := mcp.ParseCapabilities(s.Capabilities)
-	r.client = mcp.Client{Info: s.ClientInfo, Capabilities: caps}
-	return r
+	return &record{
+		Session: s, rules: revision.Negotiate(s.Version), client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
+		print: telemetry.SessionPrint(s.ID), clientName: e.o.Telemetry.ClientName(s.ClientInfo),
+	}
 }
 
 // localSession is this replica's copy of a session, with its work on this replica.
@@ -149,20 +147,18 @@ func (e *Era) keep(id string) *localSession {
 	for {
 		s := e.sessions.get(id)
 		if s == nil {
-			s = e.sessions.getOrPut(id, newLocalSession(id))
+			v, _ := e.sessions.byID.LoadOrStore(id, newLocalSession(id))
+			s = v.(*localSession)
 		}
 		s.used.Store(true)
-		if !s.evicted() {
+		s.mu.Lock()
+		evicted := errors.Is(s.ended, errEvicted)
+		s.mu.Unlock()
+		if !evicted {
 			return s
 		}
 		e.sessions.remove(s)
 	}
-}
-
-func (s *localSession) evicted() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Is(s.ended, errEvicted)
 }
 
 // refresh reloads the record. It drops a session that no longer exists.
@@ -203,37 +199,38 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 
 // install makes a record the current one, unless the current one is newer. A superseded standalone
 // stream becomes a standby. With sync, the subscriptions of an attached one are updated in the
-// background. The caller has entered e.work.
-func (e *Era) install(s *localSession, got *state.Session, sync bool) {
+// background: because the client subscribed on another replica, changes since then may have been
+// missed. It returns the record. The caller has entered e.work.
+func (e *Era) install(s *localSession, got *state.Session, sync bool) *record {
 	rec := e.newRecord(got)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.rec.Load()
 	if old != nil && old.Serial >= got.Serial {
-		return
+		return rec
 	}
 	s.rec.Store(rec)
 	s.chargeCopy(e, rec)
 	a := s.standalone
-	switch {
-	case a == nil:
-	case got.Attachment > a.number:
-		a.cancel(errSuperseded)
-	default:
-		a.tasks.set(got.Tasks, false)
+	if a == nil {
+		return rec
 	}
-	switch {
-	case a == nil || got.Attachment > a.number:
-	case !got.Principal.SameRights(a.principal.Load()):
+	if got.Attachment > a.number {
+		a.cancel(errSuperseded)
+		return rec
+	}
+	a.tasks.set(got.Tasks, false)
+	if !got.Principal.SameRights(a.principal.Load()) {
 		who := got.Principal
 		a.principal.Store(&who)
-		e.work.Spawn(func() { e.setPrincipal(a, who) })
+		e.work.Spawn(func() {
+			e.updateFeed(e.life, a, func(ctx context.Context) error { return a.feed.SetPrincipal(ctx, who) })
+		})
 	}
-	switch {
-	case a == nil || got.Attachment > a.number:
-	case sync && !slices.Equal(old.Subscriptions, got.Subscriptions):
-		e.spawnSync(s, a)
+	if sync && !slices.Equal(old.Subscriptions, got.Subscriptions) {
+		e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 	}
+	return rec
 }
 
 // put stores a session whose record the store has just returned. payer is charged if the session
@@ -260,6 +257,5 @@ func (e *Era) update(ctx context.Context, s *localSession, p state.Patch) (*reco
 	if err != nil {
 		return nil, e.storeError(s, err)
 	}
-	e.install(s, got, p.Subscribe == "" && p.Unsubscribe == "")
-	return e.newRecord(got), nil
+	return e.install(s, got, p.Subscribe == "" && p.Unsubscribe == ""), nil
 }

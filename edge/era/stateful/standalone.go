@@ -21,18 +21,12 @@ type attachment struct {
 	feed   mcp.Feed
 	// principal is the caller whose lists the stream reports.
 	principal atomic.Pointer[mcp.Principal]
-	// updating serializes the changes of the filter.
+	// updating serializes the changes of the feed.
 	updating sync.Mutex
 	tasks    taskReports
 }
 
 var listsOnly = mcp.Filter{Tools: true, Resources: true, Prompts: true}
-
-func standaloneFilter(rec *record) mcp.Filter {
-	f := listsOnly
-	f.URIs = rec.Subscriptions
-	return f
-}
 
 // attach makes the exchange the session's standalone stream; the caller then calls serve. The
 // newest attachment wins. An error means that nothing was opened. A nil stream and a nil error mean
@@ -43,25 +37,23 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	if in.Principal.Subject != "" {
 		patch.Principal = &in.Principal
 	}
-	err := w.begin(patch, in.Principal)
-	if w.a == nil {
-		if err == nil {
-			out.Accept()
-		}
+	if err := w.begin(patch, in.Principal); err != nil {
 		return nil, err
 	}
-	if err == nil {
-		var oerr error
-		if w.st, oerr = out.Open(); oerr == nil && w.reportMissed(w.ctx) == nil {
-			return w, nil
-		}
+	if w.a == nil {
+		out.Accept()
+		return nil, nil
+	}
+	var err error
+	if w.st, err = out.Open(); err == nil && w.reportMissed() == nil {
+		return w, nil
 	}
 	w.detach()
-	return nil, err
+	return nil, nil
 }
 
-// begin attaches the stream. If w.a is set afterwards, the caller must detach it, even after an
-// error. If w.a and the error are nil, the client has disconnected.
+// begin attaches the stream, and sets w.a to an attachment, which the caller must detach. Without an
+// error, a nil w.a means that the client has disconnected.
 func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	e, ctx := w.e, w.client
 	w.a = nil
@@ -85,13 +77,21 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	w.a.principal.Store(&who)
 	w.ctx, w.a.cancel = context.WithCancelCause(ctx)
 	e.counters.Standalone.Add(1)
-	return e.setAttachment(w.s, w.a)
+	if err := e.setAttachment(w.s, w.a); err != nil {
+		w.detach()
+		return err
+	}
+	return nil
 }
 
 // detach detaches the session's standalone stream.
 func (w *standalone) detach() {
 	w.e.counters.Standalone.Add(-1)
-	w.s.clearAttachment(w.a)
+	w.s.mu.Lock()
+	if w.s.standalone == w.a {
+		w.s.standalone = nil
+	}
+	w.s.mu.Unlock()
 	w.a.cancel(nil)
 	w.a.tasks.end()
 	w.a.feed.Close()
@@ -116,14 +116,6 @@ func (e *Era) setAttachment(s *localSession, a *attachment) *mcp.Error {
 	return nil
 }
 
-func (s *localSession) clearAttachment(a *attachment) {
-	s.mu.Lock()
-	if s.standalone == a {
-		s.standalone = nil
-	}
-	s.mu.Unlock()
-}
-
 // attached returns the session's attachment on this replica, or nil.
 func (s *localSession) attached() *attachment {
 	s.mu.Lock()
@@ -134,32 +126,25 @@ func (s *localSession) attached() *attachment {
 // sync updates an attachment's filter to the newest record. It returns false if a backend did not
 // answer. If report is true, each newly watched resource is reported as updated.
 func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, report bool) bool {
+	return e.updateFeed(ctx, a, func(ctx context.Context) error {
+		filter := listsOnly
+		filter.URIs = s.rec.Load().Subscriptions
+		_, err := a.feed.Update(ctx, filter, report)
+		return err
+	})
+}
+
+// updateFeed changes the feed of an attachment. It returns false if a backend did not answer.
+func (e *Era) updateFeed(ctx context.Context, a *attachment, change func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
-	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()), report)
+	err := change(ctx)
 	if err != nil {
-		e.log.Debug("a standalone stream's subscriptions could not be updated", "error", err)
+		e.log.Debug("the subscriptions or rights of a standalone stream could not be updated", "error", err)
 	}
 	return err == nil
-}
-
-// spawnSync calls sync in the background, for callers that must not wait for a backend. Because the
-// client subscribed on another replica, changes since then may have been missed.
-func (e *Era) spawnSync(s *localSession, a *attachment) {
-	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
-}
-
-// setPrincipal sets the caller whose rights filter a standalone stream.
-func (e *Era) setPrincipal(a *attachment, who mcp.Principal) {
-	ctx, cancel := context.WithTimeout(e.life, watchTimeout)
-	defer cancel()
-	a.updating.Lock()
-	defer a.updating.Unlock()
-	if err := a.feed.SetPrincipal(ctx, who); err != nil {
-		e.log.Debug("the rights of a standalone stream could not be updated", "error", err)
-	}
 }
 
 // standalone writes to an attached stream, in its exchange's goroutine and in those of its tasks.
@@ -182,14 +167,12 @@ type standalone struct {
 
 // reportMissed reports changes that the client may have missed: changed lists by their digest, and every
 // subscription once it is watched again.
-func (w *standalone) reportMissed(ctx context.Context) error {
-	rec := w.s.rec.Load()
-	now := w.e.server.Describe(ctx, rec.rules, rec.Set, *w.a.principal.Load()).Digest()
-	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
+func (w *standalone) reportMissed() error {
+	if err := w.sendListChanges(); err != nil {
 		return err
 	}
 	w.a.tasks.begin(w)
-	return w.watch(ctx)
+	return w.watch(w.ctx)
 }
 
 // write sends one event.
@@ -280,15 +263,13 @@ func (w *standalone) forward() (superseded bool) {
 // sendRetryHint sends a retry hint on a stream that the edge closes, if the revision has one.
 func (w *standalone) sendRetryHint(ctx context.Context) {
 	if errors.Is(context.Cause(ctx), errClosed) && w.s.rec.Load().rules.Priming {
-		_ = w.write(mcp.StreamEvent{Retry: w.e.o.RetryHint})
+		_ = w.write(mcp.StreamEvent{Retry: retryHint})
 	}
 }
 
-func isList(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated }
-
 // send writes notifications. After a list change it records the digest that the client knows.
 func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
-	lists := slices.ContainsFunc(changes, isList)
+	lists := slices.ContainsFunc(changes, func(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated })
 	rec := w.s.rec.Load()
 	var now mcp.Digest
 	if lists {

@@ -66,11 +66,10 @@ func (w *standalone) standBy() bool {
 // attachAgain attaches a standby stream for the current caller of the session. It returns false if
 // the stream has ended.
 func (w *standalone) attachAgain() bool {
-	err := w.begin(state.Patch{Attach: true, Token: rand.Text()}, w.s.rec.Load().Principal)
-	if w.a == nil {
+	if err := w.begin(state.Patch{Attach: true, Token: rand.Text()}, w.s.rec.Load().Principal); err != nil || w.a == nil {
 		return false
 	}
-	if err != nil || w.reportMissed(w.ctx) != nil && w.ctx.Err() == nil {
+	if w.reportMissed() != nil && w.ctx.Err() == nil {
 		w.detach()
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -53,12 +54,12 @@ func (t *taskReports) begin(w *standalone) {
 	t.set(w.s.rec.Load().Tasks, true)
 }
 
-// stream calls fn with the attached stream, if it can be written to.
-func (t *taskReports) stream(fn func(w *standalone)) {
+// spawn runs fn with the attached stream, if it can be written to, in a goroutine.
+func (t *taskReports) spawn(fn func(w *standalone)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open {
-		fn(t.w)
+		t.all.Go(func() { fn(t.w) })
 	}
 }
 
@@ -126,21 +127,9 @@ func (w *standalone) follow(ctx context.Context, id string, again bool) (over bo
 		if again = false; over {
 			return true
 		}
-		if len(changes) > 0 && !pause(ctx, taskPause) {
+		if len(changes) > 0 && !era.Pause(ctx, taskPause) {
 			return false
 		}
-	}
-}
-
-// pause waits for d. It returns false if ctx is done first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -164,7 +164,9 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err == nil {
-		err = era.CheckMemory(in)
+		if full := in.Memory.Check(); full != nil {
+			err = mcp.Overloaded(full)
+		}
 	}
 	if err != nil {
 		e.reject(ctx, in, msg, rules, params, out, err)

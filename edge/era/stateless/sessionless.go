@@ -54,8 +54,8 @@ func (s sessionless) admit(in *mcp.Incoming, rules *revision.Rules, call *mcp.Ca
 	if call.Method == mcp.MethodPing { // Its params, if any, are ignored, and it needs no memory.
 		return nil
 	}
-	if err := era.CheckMemory(in); err != nil {
-		return err
+	if err := in.Memory.Check(); err != nil {
+		return mcp.Overloaded(err)
 	}
 	switch call.Method {
 	case mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
