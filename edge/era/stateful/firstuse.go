@@ -57,11 +57,11 @@ func (f *firstUses) begin(ctx context.Context, id string) (end func(), _ error) 
 	}
 }
 
-// sealed returns the session of a sealed id. It creates the record if the id is used first.
-func (e *Era) sealed(ctx context.Context, in *mcp.Incoming, id, seal string) (*localSession, *mcp.Error) {
-	if s := e.sessions.get(id); s != nil && s.rec.Load() != nil {
+// lookUp returns the session with an id. With a seal it creates the record if the id is used first.
+func (e *Era) lookUp(ctx context.Context, in *mcp.Incoming, id, seal string) (*localSession, *mcp.Error) {
+	if held := e.sessions.get(id); seal == "" || held != nil && held.rec.Load() != nil {
 		s, err := e.session(ctx, id)
-		if err == nil || !errors.Is(err, state.ErrNotFound) {
+		if seal == "" || !errors.Is(err, state.ErrNotFound) {
 			return s, stateError(err)
 		}
 	}
@@ -71,7 +71,7 @@ func (e *Era) sealed(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 	}
 	defer end()
 	s, err := e.session(ctx, id)
-	if err == nil || !errors.Is(err, state.ErrNotFound) {
+	if !errors.Is(err, state.ErrNotFound) {
 		return s, stateError(err)
 	}
 	return e.create(ctx, in, id, seal)

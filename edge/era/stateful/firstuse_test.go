@@ -305,7 +305,7 @@ func TestForeignKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wantKind(w.post(w.b, id, anyUse), mcp.KindSessionNotFound)
-		if _, err := w.b.sealed(t.Context(), w.incoming(id), nonce(id), strings.TrimPrefix(id, nonce(id)+".")); !strings.Contains(err.Reason, "redis.seal-keys") {
+		if _, err := w.b.lookUp(t.Context(), w.incoming(id), nonce(id), strings.TrimPrefix(id, nonce(id)+".")); !strings.Contains(err.Reason, "redis.seal-keys") {
 			t.Errorf("the reason is %q", err.Reason)
 		}
 		if err := w.b.SealWith(newer, older); err != nil {

@@ -3,6 +3,7 @@ package stateful
 import (
 	"errors"
 	"hash/maphash"
+	"maps"
 )
 
 // The request ids of calls with a record that do not run here are hints, from the loaded session,
@@ -56,46 +57,18 @@ func (w *remoteIDs) has(id string) bool {
 	return ok
 }
 
-// loaded replaces the hints from before the start of the last load by the loaded ones, up to the
-// bound. The load began when Era.returns was asOf.
-func (w *remoteIDs) loaded(ids []string, asOf uint64) {
-	for id, at := range w.ids {
-		if at < w.loads {
-			delete(w.ids, id)
-		}
-	}
-	w.asOf = asOf
-	for _, id := range ids {
-		if len(w.ids) < maxRemoteIDs/2 {
-			w.add(id)
-		}
-	}
-}
-
-// addRemoteID adds the id of a call that runs or waits elsewhere.
-func (s *localSession) addRemoteID(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remoteIDs.add(id)
-}
-
-// loadBegins begins a load of the session.
-func (s *localSession) loadBegins() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remoteIDs.loads++
-}
-
-// loadEnds adds the request ids that a load returned, except for those of calls that run here. The
-// load began when Era.returns was asOf.
+// loadEnds replaces the hints from before the start of the last load by the request ids that it
+// returned, up to the bound and except for those of calls that run here. The load began when
+// Era.returns was asOf.
 func (s *localSession) loadEnds(ids []string, asOf uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	other := ids[:0:0]
+	w := &s.remoteIDs
+	maps.DeleteFunc(w.ids, func(_ uint64, at uint32) bool { return at < w.loads })
+	w.asOf = asOf
 	for _, id := range ids {
-		if s.running[id] == nil {
-			other = append(other, id)
+		if s.running[id] == nil && len(w.ids) < maxRemoteIDs/2 {
+			w.add(id)
 		}
 	}
-	s.remoteIDs.loaded(other, asOf)
 }

@@ -28,7 +28,9 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	case state.RequestCancelled:
 		e.cancelHere(s, b.RequestID)
 	case state.RequestBegan:
-		s.addRemoteID(b.RequestID)
+		s.mu.Lock()
+		s.remoteIDs.add(b.RequestID)
+		s.mu.Unlock()
 	case state.StreamLeft:
 		s.chooseStandby()
 	case state.RootsChanged:

@@ -3,7 +3,6 @@ package stateful
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,15 +94,7 @@ func (e *Era) requireSession(ctx context.Context, in *mcp.Incoming) (*localSessi
 	if id == "" || len(id) > maxSessionID || len(in.Session) > maxSealedID {
 		return nil, nil, sessionNotFound()
 	}
-	var s *localSession
-	var err *mcp.Error
-	if seal == "" {
-		var lerr error
-		s, lerr = e.session(ctx, id)
-		err = stateError(lerr)
-	} else {
-		s, err = e.sealed(ctx, in, id, seal)
-	}
+	s, err := e.lookUp(ctx, in, id, seal)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,31 +161,28 @@ func (e *Era) refresh(ctx context.Context, s *localSession) error {
 		return s.loadErr
 	}
 	s.loaded = s.asked.Load()
-	s.loadErr = e.reload(ctx, s)
-	return s.loadErr
-}
-
-func (e *Era) reload(ctx context.Context, s *localSession) error {
 	began, returns := time.Now().UnixNano(), e.returns.Load()
-	s.loadBegins()
+	s.mu.Lock()
+	s.remoteIDs.loads++
+	s.mu.Unlock()
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
 	got, err := e.store.Load(sctx, s.id, true)
-	if err != nil {
-		if errors.Is(err, state.ErrNotFound) {
-			e.drop(s, errGone)
-		} else {
-			e.counters.StateErrors.Add(1)
-			if s.rec.Load() == nil {
-				e.sessions.remove(s)
-			}
+	s.loadErr = err
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		e.drop(s, errGone)
+	case err != nil:
+		e.counters.StateErrors.Add(1)
+		if s.rec.Load() == nil {
+			e.sessions.remove(s)
 		}
-		return fmt.Errorf("loading session: %w", err)
+	default:
+		s.fresh.Store(began)
+		s.loadEnds(got.Requests, returns)
+		e.install(s, got.Session, true)
 	}
-	s.fresh.Store(began)
-	s.loadEnds(got.Requests, returns)
-	e.install(s, got.Session, true)
-	return nil
+	return err
 }
 
 // install makes a record the current one, unless the current one is newer. A superseded standalone
