@@ -141,3 +141,84 @@ func (s *localSession) isBusy() bool {
 	defer s.mu.Unlock()
 	return len(s.running) > 0 || len(s.readers) > 0
 }
+
+// onSessionEvent handles an event from another replica. It returns when the event has taken effect
+// here.
+func (e *Era) onSessionEvent(b state.SessionEvent) {
+	s := e.sessions.get(b.Session)
+	if s == nil || !e.work.Enter() {
+		return
+	}
+	defer e.work.Leave()
+	switch b.Kind {
+	case state.SessionChanged:
+		if err := e.refresh(e.life, s); err != nil {
+			e.log.Warn("a changed session could not be loaded; retrying", "error", err)
+		}
+	case state.ListsServed:
+		if err := e.refresh(e.life, s); err == nil {
+			e.listsServed(s)
+		}
+	case state.SessionDeleted:
+		e.drop(s, errGone)
+	case state.RequestCancelled:
+		e.cancelHere(s, b.RequestID)
+	case state.RequestBegan:
+		s.mu.Lock()
+		s.remoteIDs.add(b.RequestID)
+		s.mu.Unlock()
+	case state.StreamLeft:
+		s.chooseStandby()
+	case state.RootsChanged:
+		// Roots are not cached: they are queried whenever a backend needs them.
+	}
+}
+
+// notify sends an event to the other replicas that hold the session. They detect a lost event
+// within a second.
+func (e *Era) notify(ctx context.Context, b state.SessionEvent) {
+	sctx, cancel := state.Bounded(ctx)
+	defer cancel()
+	if err := e.store.Notify(sctx, b); err != nil {
+		e.counters.StateErrors.Add(1)
+		e.log.Debug("another replica could not be notified of a session event", "error", err)
+	}
+}
+
+// Drain prepares this replica for shutdown. The streams of calls run to their end, since few
+// clients resume one; then the standalone streams are closed. Near the deadline of ctx, at a second
+// or a quarter of the time before it, the remaining resumable streams are closed after an event id
+// and a retry hint. Their calls continue and write to the log. Until then all messages but new
+// standalone streams are served; lost calls are left to other replicas. Drain returns when no
+// exchange is served and no call runs here, or with the error of ctx. A call runs while it waits
+// for a busy backend or for the store. A parked call, which waits for its client's answers, has no
+// owner. Call Close afterwards.
+func (e *Era) Drain(ctx context.Context) error {
+	return e.calls.DrainStreams(ctx, func() {
+		for s := range e.sessions.all {
+			s.mu.Lock()
+			s.endStandalone(errClosed)
+			s.mu.Unlock()
+		}
+	})
+}
+
+// Unended returns the number of calls that run here and have a record or a client that has
+// disconnected. A call whose outcome the store has not accepted runs.
+func (e *Era) Unended() int { return len(e.calls.IDs()) }
+
+// Close ends the Era: it stops the remaining work, leaves its records to other replicas and
+// releases its leases. It returns when all goroutines have ended. It may be called more than once.
+func (e *Era) Close() {
+	e.closed.Store(true)
+	e.work.Close()
+	e.withdrawals.Close()
+	e.calls.CloseStreams()
+	e.kill()
+	for s := range e.sessions.all {
+		s.end(errClosed)
+	}
+	e.calls.Close()
+	e.loops.Wait()
+	_ = e.withdrawals.Wait(context.Background()) // Their context is done.
+}

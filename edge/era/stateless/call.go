@@ -221,3 +221,70 @@ func (a *response) tick() {
 	a.err = a.stream.KeepAlive()
 	a.timer.Reset(a.keepAlive)
 }
+
+// observe begins the operation of a message that is not a call. params may be nil.
+func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params) (context.Context, telemetry.Operation) {
+	r := era.OperationOf(in, msg, rules, params)
+	if params != nil {
+		r.Client = e.opts.Telemetry.ClientName(params.Meta.ClientInfo)
+	}
+	return e.opts.Telemetry.Begin(ctx, &r)
+}
+
+// observeCall begins the operation of one round of a call. It links the round to the previous
+// round. If the request names no trace, the round also joins that round's trace. header is that of
+// the HTTP request, or nil.
+func (e *Era) observeCall(ctx context.Context, header mcp.Header, rules *revision.Rules, call *mcp.Call, state *sealed) (context.Context, telemetry.Operation) {
+	t := e.opts.Telemetry
+	if t == nil {
+		return ctx, telemetry.Operation{}
+	}
+	r := era.OperationOfCall(call, rules)
+	r.Header, r.Pipe, r.Client = header, header == nil, t.ClientName(call.Client.Info)
+	if state.Before != "" {
+		r.Origin, r.Before = telemetry.ParseParent(state.Origin), telemetry.ParseParent(state.Before)
+		r.Reason = telemetry.ReasonAnswered
+		if len(state.Methods) == 0 {
+			r.Reason = telemetry.ReasonContinued
+		}
+	}
+	return t.Begin(ctx, &r)
+}
+
+// remember stores a round's span in the state that the next round receives.
+func (s *sealed) remember(op *telemetry.Operation) {
+	if sc := op.SpanContext(); sc.IsValid() {
+		if s.Before = telemetry.FormatParent(sc); s.Origin == "" {
+			s.Origin = s.Before
+		}
+	}
+}
+
+// cancelled serves notifications/cancelled on a connection that carries many requests (Patterns,
+// "Cancellation"): nothing more is written for the request. It ignores requests that are not in
+// flight.
+func (e *Era) cancelled(in *mcp.Incoming, msg jsonrpc.Message) {
+	id, ok := era.CancelledID(msg)
+	if !ok || !in.Conn.Cancel(id) {
+		return
+	}
+	reason, _ := jsonrpc.Member(msg.Params, "reason")
+	text, _ := jsonrpc.Unquote(reason)
+	e.opts.Logger.Debug("request cancelled", "id", id.String(), "reason", text)
+}
+
+// cancellable is the Outgoing of a request that may be cancelled by its id.
+type cancellable struct {
+	mcp.Outgoing
+	flight *mcp.InFlight
+}
+
+// Respond frees the id before the client can receive the response. After a cancellation it writes
+// nothing.
+func (c *cancellable) Respond(r mcp.Response) {
+	if c.flight.Finish() {
+		c.Outgoing.Respond(r)
+		return
+	}
+	c.Outgoing.Accept()
+}
