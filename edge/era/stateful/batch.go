@@ -92,12 +92,10 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonr
 			return nil
 		}
 		if err := x.add(b.Message); err != nil {
-			switch me := beginError(err); {
-			case errors.Is(err, errGone), errors.Is(err, errClosed):
-				return me
-			default:
-				x.ready = append(x.ready, e.refused(ctx, in, x.rec, x.rec.rules, b.Message, me).Body)
+			if errors.Is(err, errGone) || errors.Is(err, errClosed) {
+				return mcp.AsError(err)
 			}
+			x.ready = append(x.ready, e.refused(ctx, in, x.rec, x.rec.rules, b.Message, mcp.AsError(err)).Body)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 	}
 	x := e.newExchange(ctx, s, rec, in, out)
 	if err := x.add(msg); err != nil {
-		e.refuse(ctx, in, out, rec, msg, beginError(err))
+		e.refuse(ctx, in, out, rec, msg, mcp.AsError(err))
 		return
 	}
 	if !in.ResolveBeforeAdmit {
@@ -49,8 +49,8 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	if err != nil || asking == nil {
 		return nil // The handler of the answer reports why it is not accepted.
 	}
-	c := named(in, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params})
-	if c == nil {
+	c, invalid := callOf(in, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params})
+	if invalid != nil {
 		return nil
 	}
 	c.Backend = asking.Backend // the name belongs to this backend, even if the catalog shows it differently
@@ -62,47 +62,34 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	return refused
 }
 
-// named returns a request as a call that is only resolved, never run. It returns nil if its params
-// are invalid, which the handler of the request reports.
-func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
+// callOf returns a request as a call that is only decided on, never run. The error is that of its
+// params.
+func callOf(in *mcp.Incoming, msg jsonrpc.Message) (*mcp.Call, *mcp.Error) {
 	call := era.NewCall(in, msg.ID, mcp.Method(msg.Method))
 	call.Round = 1
-	if call.Params.Parse(call.Method, msg.Params, msg.Outline) != nil {
-		return nil
+	if err := call.Params.Parse(call.Method, msg.Params, msg.Outline); err != nil {
+		return call, mcp.AsError(err)
 	}
-	return call
-}
-
-// beginError converts the error of a call that could not begin to the client's error.
-func beginError(err error) *mcp.Error {
-	switch {
-	case errors.Is(err, errGone):
-		return sessionNotFound()
-	case errors.Is(err, errClosed):
-		return mcp.ShuttingDown()
-	default:
-		return mcp.AsError(err)
-	}
+	return call, nil
 }
 
 // local serves a request for which isLocal is true. s and rec are nil for a ping before the handshake.
 func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) response {
-	m := mcp.Method(msg.Method)
-	var err *mcp.Error
 	rules := rulesOf(in, rec)
 	ctx, op := e.observe(ctx, in, rec, rules, msg)
-	switch m {
-	case mcp.MethodSetLevel:
-		err = e.setLevel(ctx, s, msg)
-	case mcp.MethodSubscribe:
-		if err = e.permitWatch(ctx, in, rec, msg); err == nil {
-			err = e.subscribe(ctx, in, s, rec, msg)
-		}
-	case mcp.MethodUnsubscribe:
-		in.Admit()
-		err = e.unsubscribe(ctx, s, msg)
-	case mcp.MethodDiscover, mcp.MethodListen:
-		err = mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", m, rules.Version)
+	c, err := callOf(in, msg)
+	switch {
+	case c.Method == mcp.MethodPing: // Its params are ignored.
+		err = nil
+	case c.Method == mcp.MethodDiscover, c.Method == mcp.MethodListen:
+		err = mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", c.Method, rules.Version)
+	case err != nil:
+	case c.Method == mcp.MethodSetLevel:
+		err = e.setLevel(ctx, s, &c.Params)
+	case c.Method == mcp.MethodSubscribe:
+		err = e.subscribe(ctx, in, s, rec, c)
+	default:
+		err = e.unsubscribe(ctx, in, s, c)
 	}
 	o := resultOf(msg.ID, nil)
 	if err != nil {
@@ -122,11 +109,7 @@ func isLocal(msg jsonrpc.Message) bool {
 }
 
 // setLevel changes the session's log level (Logging, "Setting Log Level").
-func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
-	p, err := mcp.ParamsOf(msg)
-	if err != nil {
-		return mcp.AsError(err)
-	}
+func (e *Era) setLevel(ctx context.Context, s *localSession, p *mcp.Params) *mcp.Error {
 	name, _ := jsonrpc.Unquote(p.More().Level)
 	level, ok := mcp.ParseLogLevel(name)
 	if !ok {

@@ -85,11 +85,11 @@ func toolError(text string) []byte {
 }
 
 // These errors are the causes of cancelled contexts: the reasons for the early end of a call, a
-// reader or an attachment.
+// reader or an attachment. errGone and errClosed are also the responses to requests that come then.
 var (
 	errCancelled  = errors.New("the client cancelled the request")
-	errGone       = errors.New("the session has ended")
-	errClosed     = errors.New("this replica is shutting down")
+	errGone       = sessionNotFound()
+	errClosed     = mcp.ShuttingDown()
 	errSuperseded = errors.New("a newer stream has replaced this one")
 )
 
@@ -124,27 +124,23 @@ func stateError(err error) *mcp.Error {
 	}
 	var room *state.RoomError
 	var owned *state.PrincipalRoomError
+	kind, message := mcp.KindLimit, "too many sessions, streams or subscriptions are open; end some, or try again later"
 	switch {
 	case errors.Is(err, state.ErrNotFound), errors.Is(err, errGone):
 		return sessionNotFound()
 	case errors.As(err, &room):
-		return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
-			"this session keeps %d of at most %d bytes in its subscriptions, calls and streams, and %d more do not fit: "+
-				"end subscriptions, answer or cancel what waits, or let calls end", room.Used, room.Max, room.More)}
+		message = fmt.Sprintf("this session keeps %d of at most %d bytes in its subscriptions, calls and streams, and %d more do not fit: "+
+			"end subscriptions, answer or cancel what waits, or let calls end", room.Used, room.Max, room.More)
 	case errors.As(err, &owned):
-		return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
-			"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: end sessions, cancel tasks or answer what waits, or ask for less",
-			owned.Used, owned.Max, owned.More)}
+		message = fmt.Sprintf("your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: "+
+			"end sessions, cancel tasks or answer what waits, or ask for less", owned.Used, owned.Max, owned.More)
 	case errors.Is(err, state.ErrLimit):
-		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
-			Message: "too many sessions, streams or subscriptions are open; end some, or try again later"}
 	case errors.Is(err, state.ErrTooLarge):
-		return &mcp.Error{Kind: mcp.KindTooLarge, Err: err,
-			Message: "the message is larger than what may be kept for a stream"}
+		kind, message = mcp.KindTooLarge, "the message is larger than what may be kept for a stream"
 	default:
-		return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
-			Message: "the session state cannot be reached; try again later"}
+		kind, message = mcp.KindStateUnavailable, "the session state cannot be reached; try again later"
 	}
+	return &mcp.Error{Kind: kind, Err: err, Message: message}
 }
 
 // limitOf returns the bound that an ErrLimit is about: the bytes of the session or of its

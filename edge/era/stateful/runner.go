@@ -196,7 +196,7 @@ func (c *runner) Done(how call.How, r *call.Reply) {
 			c.e.taskMade(c.s, c.task)
 		}
 	case call.HowGone:
-		c.op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: errGone.Error(), Backend: c.Bound()})
+		c.op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the session has ended", Backend: c.Bound()})
 	default:
 		c.op.Pause(&lost)
 	}

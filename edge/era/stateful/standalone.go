@@ -103,9 +103,9 @@ func (e *Era) setAttachment(s *localSession, a *attachment) *mcp.Error {
 	defer s.mu.Unlock()
 	switch {
 	case s.ended != nil:
-		return sessionNotFound()
+		return errGone
 	case e.closed.Load(), e.calls.IsDraining():
-		return mcp.ShuttingDown()
+		return errClosed
 	case s.standalone != nil && s.standalone.number > a.number, s.rec.Load().Attachment > a.number:
 		a.cancel(errSuperseded)
 		return nil

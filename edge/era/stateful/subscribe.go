@@ -13,10 +13,13 @@ import (
 
 // subscribe adds a resource to those that the standalone stream reports (Resources,
 // "Subscriptions"). It refuses a resource that no backend can watch.
-func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
-	uri, err := subscribedURI(msg)
-	if err != nil {
-		return err
+func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, c *mcp.Call) *mcp.Error {
+	uri := c.Params.Target
+	if uri == "" {
+		return lacksURI(c.Method)
+	}
+	if err := e.permitWatch(ctx, in, rec, c); err != nil {
+		return mcp.AsError(err)
 	}
 	if !subscribes(e.server.Describe(ctx, rec.rules, rec.Set, in.Principal).Capabilities) {
 		return mcp.Errorf(mcp.KindMethodNotFound, "resources cannot be subscribed to here: the capability is not advertised")
@@ -43,32 +46,27 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
 }
 
-// permitWatch decides whether the named resource may be watched. It leaves invalid params to the
-// handler.
-func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message) *mcp.Error {
-	c := named(in, msg)
-	if c == nil {
-		in.Admit()
-		return nil
-	}
-	var err error
+// permitWatch decides whether the named resource may be watched.
+func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, c *mcp.Call) (err error) {
 	if c.Target, err = e.dispatch.Resolve(ctx, rec.rules, c); err != nil {
-		return mcp.AsError(err)
+		return err
 	}
 	in.Admit() // A slow backend or policy server must not delay a ping.
-	if _, err = e.dispatch.Call(ctx, rec.rules, c, nil); err != nil {
-		return mcp.AsError(err)
-	}
-	return nil
+	_, err = e.dispatch.Call(ctx, rec.rules, c, nil)
+	return err
 }
 
 // unsubscribe removes a subscription. An unknown one is not an error.
-func (e *Era) unsubscribe(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
-	uri, err := subscribedURI(msg)
-	if err != nil {
-		return err
+func (e *Era) unsubscribe(ctx context.Context, in *mcp.Incoming, s *localSession, c *mcp.Call) *mcp.Error {
+	in.Admit()
+	if c.Params.Target == "" {
+		return lacksURI(c.Method)
 	}
-	return e.resubscribe(ctx, s, state.Patch{Unsubscribe: uri})
+	return e.resubscribe(ctx, s, state.Patch{Unsubscribe: c.Params.Target})
+}
+
+func lacksURI(m mcp.Method) *mcp.Error {
+	return mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", m)
 }
 
 func (e *Era) resubscribe(ctx context.Context, s *localSession, p state.Patch) *mcp.Error {
@@ -83,17 +81,6 @@ func (e *Era) resubscribe(ctx context.Context, s *localSession, p state.Patch) *
 	}
 	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
 	return nil
-}
-
-func subscribedURI(msg jsonrpc.Message) (string, *mcp.Error) {
-	p, err := mcp.ParamsOf(msg)
-	if err != nil {
-		return "", mcp.AsError(err)
-	}
-	if p.Target == "" {
-		return "", mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", msg.Method)
-	}
-	return p.Target, nil
 }
 
 // subscribes reads resources.subscribe of a ServerCapabilities object.
