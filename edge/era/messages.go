@@ -15,15 +15,21 @@ func Outcome(rules *revision.Rules, e *mcp.Error) telemetry.Outcome {
 	return telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
 }
 
-// Failure returns the response with an error, in the form of the revisions with sessions, and the
-// outcome of its operation.
-func Failure(rules *revision.Rules, id jsonrpc.ID, err error) (mcp.Response, telemetry.Outcome) {
+// Response is the response to a request with the outcome of its operation: the code and message of an
+// error, or whether a result has isError. Without a body there is no response.
+type Response struct {
+	mcp.Response
+	Outcome telemetry.Outcome
+}
+
+// Failure returns the response with an error, in the form of the revisions with sessions.
+func Failure(rules *revision.Rules, id jsonrpc.ID, err error) Response {
 	e := mcp.AsError(err)
 	outcome := Outcome(rules, e)
-	return mcp.Response{
+	return Response{mcp.Response{
 		Body:  jsonrpc.AppendError(nil, id, outcome.Code, e.Message, e.Data),
 		Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge,
-	}, outcome
+	}, outcome}
 }
 
 // NewCall returns the first run of a request, without its round and its params.

@@ -102,7 +102,7 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 
 // untilExpiry returns the time for which the stream may be silent: KeepAlive, or less if its
 // credentials expire earlier. It returns false if they have expired and no other replica has
-// recorded newer ones.
+// recorded newer ones, and counts that.
 func (w *standalone) untilExpiry() (time.Duration, bool) {
 	pause := w.e.o.KeepAlive
 	for reloaded := false; w.expires; reloaded = true {
@@ -114,6 +114,7 @@ func (w *standalone) untilExpiry() (time.Duration, bool) {
 		case left > 0:
 			return min(pause, left), true
 		case reloaded || w.e.refresh(w.ctx, w.s) != nil:
+			w.e.counters.Expired.Add(1)
 			return 0, false
 		}
 	}

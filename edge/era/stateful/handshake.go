@@ -17,56 +17,58 @@ import (
 // initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). It
 // ignores a session id in the message, because the client requests a new session.
 func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	began := time.Now()
-	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		o := failure(rules, msg.ID, err)
-		_, op := e.observeSince(ctx, in, nil, rules, msg, began)
-		op.End(&o.outcome)
-		respond(out, o)
-	}
+	began, rules := time.Now(), era.Assumed(in)
+	var rec *record
+	var result []byte
 	sess, err := sessionOf(in, msg)
-	if err != nil {
-		refuse(era.Assumed(in), err)
-		return
+	if err == nil {
+		rules = revision.Negotiate(sess.Version)
+		rec, result, err = e.begin(ctx, in, rules, sess, out)
 	}
-	rules := revision.Negotiate(sess.Version)
-	sess.Version = rules.Version
-	desc := e.server.Describe(ctx, rules, in.Set, in.Principal)
-	sess.Digest = desc.Digest()
-	id, rec, err := e.begin(ctx, in, sess)
+	o := resultOf(msg.ID, result)
 	if err != nil {
-		refuse(rules, err)
-		return
+		o = era.Failure(rules, msg.ID, err)
 	}
 	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
-	op.End(&telemetry.Outcome{})
-	out.Session(id)
-	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
+	op.End(&o.Outcome)
+	respond(out, o)
 }
 
 // sealsID reports whether a session that a message begins has no record until its id is used.
 func (e *Era) sealsID(in *mcp.Incoming) bool { return in.PerRequest && e.ids != nil }
 
-// begin begins a session. It returns the session's id, and its record, which is not stored if the id
-// is sealed.
-func (e *Era) begin(ctx context.Context, in *mcp.Incoming, sess *state.Session) (string, *record, *mcp.Error) {
-	if e.sealsID(in) {
-		id, err := sealID(e.ids, sess)
-		switch {
-		case err != nil:
-			e.log.Warn("a session id could not be sealed", "error", err)
-		case len(id) <= maxSealedID:
-			return id, e.newRecord(sess), nil
+// begin begins a session, whose id it passes to out. It returns the session's record, which is not
+// stored if the id is sealed, and the result of initialize.
+func (e *Era) begin(
+	ctx context.Context, in *mcp.Incoming, rules *revision.Rules, sess *state.Session, out mcp.Outgoing,
+) (*record, []byte, *mcp.Error) {
+	seals := e.sealsID(in)
+	if !seals { // before any work
+		if err := e.chargeAddress(in); err != nil {
+			return nil, nil, err
 		}
 	}
-	if err := e.chargeAddress(in); err != nil {
-		return "", nil, err
+	desc := e.server.Describe(ctx, rules, in.Set, in.Principal)
+	sess.Version, sess.Digest = rules.Version, desc.Digest()
+	if seals {
+		id, err := sealID(e.ids, sess)
+		if err == nil && len(id) <= maxSealedID {
+			out.Session(id)
+			return e.newRecord(sess), initializeResult(rules, desc), nil
+		}
+		if err != nil {
+			e.log.Warn("a session id could not be sealed", "error", err)
+		}
+		if err := e.chargeAddress(in); err != nil {
+			return nil, nil, err
+		}
 	}
 	s, err := e.newSession(ctx, in, sess)
 	if err != nil {
-		return "", nil, e.notCreated(err)
+		return nil, nil, e.notCreated(err)
 	}
-	return s.id, s.rec.Load(), nil
+	out.Session(s.id)
+	return s.rec.Load(), initializeResult(rules, desc), nil
 }
 
 // newSession stores a new session, and returns its copy. The error is the store's.
@@ -103,10 +105,8 @@ func sessionOf(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Erro
 	if !ok {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "initialize needs protocolVersion, a string: the newest version that the client speaks")
 	}
-	if len(p.More().Capabilities) > 0 {
-		if _, err := mcp.ParseCapabilities(p.More().Capabilities); err != nil {
-			return nil, mcp.Errorf(mcp.KindInvalidParams, "capabilities of initialize: %w", err)
-		}
+	if _, err := mcp.ParseCapabilities(p.More().Capabilities); err != nil {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "capabilities of initialize: %w", err)
 	}
 	if len(p.More().ClientInfo) > 0 && jsonrpc.TypeOf(p.More().ClientInfo) != jsonrpc.Object {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "clientInfo of initialize must be an object")

@@ -17,9 +17,6 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		respond(out, e.local(ctx, in, s, rec, msg))
 		return
 	}
-	if isListing(mcp.Method(msg.Method)) {
-		e.serveLists(ctx, s, rec, &in.Principal)
-	}
 	x := e.newExchange(ctx, s, rec, in, out)
 	if err := x.add(msg); err != nil {
 		e.refuse(ctx, in, out, rec, msg, mcp.AsError(err))
@@ -74,7 +71,7 @@ func callOf(in *mcp.Incoming, msg jsonrpc.Message) (*mcp.Call, *mcp.Error) {
 }
 
 // local serves a request for which isLocal is true. s and rec are nil for a ping before the handshake.
-func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) response {
+func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) era.Response {
 	rules := rulesOf(in, rec)
 	ctx, op := e.observe(ctx, in, rec, rules, msg)
 	c, err := callOf(in, msg)
@@ -93,9 +90,9 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	}
 	o := resultOf(msg.ID, nil)
 	if err != nil {
-		o = failure(rules, msg.ID, err)
+		o = era.Failure(rules, msg.ID, err)
 	}
-	op.End(&o.outcome)
+	op.End(&o.Outcome)
 	return o
 }
 

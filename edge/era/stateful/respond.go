@@ -16,28 +16,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// response is the response to a request, or nothing if the request was cancelled: then it has no
-// body.
-type response struct {
-	mcp.Response
-	// outcome is the outcome in telemetry: the code and message of an error, or whether a result
-	// has isError.
-	outcome telemetry.Outcome
-}
-
-func resultOf(id jsonrpc.ID, result []byte) response {
+func resultOf(id jsonrpc.ID, result []byte) era.Response {
 	body := jsonrpc.AppendResult(make([]byte, 0, len(result)+len(id.Raw())+40), id, result)
-	return response{Response: mcp.Response{Body: body, Owned: true}}
-}
-
-// failure renders an error.
-func failure(rules *revision.Rules, id jsonrpc.ID, err error) response {
-	r, outcome := era.Failure(rules, id, err)
-	return response{r, outcome}
+	return era.Response{Response: mcp.Response{Body: body, Owned: true}}
 }
 
 // respond ends an exchange with a response.
-func respond(out mcp.Outgoing, r response) {
+func respond(out mcp.Outgoing, r era.Response) {
 	if r.Body == nil {
 		out.Accept()
 		return
@@ -56,7 +41,7 @@ func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, re
 	case in.Header == nil && msg.Kind != 0:
 		out.Accept()
 	default:
-		respond(out, failure(rules, jsonrpc.ID{}, err))
+		respond(out, era.Failure(rules, jsonrpc.ID{}, err))
 	}
 }
 
@@ -70,10 +55,10 @@ func rulesOf(in *mcp.Incoming, rec *record) *revision.Rules {
 
 // refused returns the response to a request that did not begin. rec is nil if its session is
 // unknown.
-func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) response {
-	o := failure(rules, msg.ID, err)
+func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) era.Response {
+	o := era.Failure(rules, msg.ID, err)
 	_, op := e.observe(ctx, in, rec, rules, msg)
-	op.End(&o.outcome)
+	op.End(&o.Outcome)
 	return o
 }
 
@@ -188,7 +173,7 @@ func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
 		rules = s.rec.Load().rules
 	}
 	id, _ := jsonrpc.NewID(r.RequestID)
-	return failure(rules, id, e.failed(r, f, err)).Body
+	return era.Failure(rules, id, e.failed(r, f, err)).Body
 }
 
 // failed returns the error of a failure. why is the store's error, or nil.

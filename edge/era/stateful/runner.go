@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -33,10 +34,8 @@ type runner struct {
 	// cancelled is true if the client cancelled the call before it had a machine. Guarded by s.mu.
 	cancelled bool
 	// response and reply are those of the last round.
-	response response
+	response era.Response
 	reply    call.Reply
-	// task is the id of the task that the call became; empty means none.
-	task string
 	// withdrawal is mcp.InputRequired.AwaitWithdrawal of the last round, or nil. open are the ids
 	// of its questions once they are stored.
 	withdrawal func(context.Context) bool
@@ -91,8 +90,7 @@ func (c *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	case err != nil:
 		return c.fail(err)
 	case reply.Input == nil:
-		c.response = response{outcome: telemetry.Outcome{ToolError: reply.ToolError, Task: reply.Task, Result: reply.Result}}
-		c.task = reply.Task
+		c.response = era.Response{Outcome: telemetry.Outcome{ToolError: reply.ToolError, Task: reply.Task, Result: reply.Result}}
 		c.reply = call.Reply{Kind: call.Final, Response: reply.Message(c.id)}
 		return &c.reply
 	case len(reply.Input.Requests) == 0:
@@ -107,7 +105,7 @@ func (c *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 
 // fail ends the call with an error.
 func (c *runner) fail(err error) *call.Reply {
-	c.response = failure(c.Rules, c.id, err)
+	c.response = era.Failure(c.Rules, c.id, err)
 	return &call.Reply{Kind: call.Final, Response: c.response.Body}
 }
 
@@ -188,12 +186,12 @@ func (c *runner) Done(how call.How, r *call.Reply) {
 		c.op.Pause(&telemetry.Outcome{InputRequired: true})
 		c.e.watchWithdrawal(c)
 	case call.HowEnded:
-		seen := c.responseOf(r).outcome
+		seen := c.responseOf(r).Outcome
 		seen.Backend = c.Bound()
 		c.op.End(&seen)
 		c.report(r)
-		if c.task != "" {
-			c.e.taskMade(c.s, c.task)
+		if seen.Task != "" {
+			c.e.taskMade(c.s, seen.Task)
 		}
 	case call.HowGone:
 		c.op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the session has ended", Backend: c.Bound()})
@@ -205,14 +203,14 @@ func (c *runner) Done(how call.How, r *call.Reply) {
 }
 
 // responseOf returns the response to a call that ended with a reply.
-func (c *runner) responseOf(r *call.Reply) response {
+func (c *runner) responseOf(r *call.Reply) era.Response {
 	switch {
 	case r.Failure != 0:
-		o := failure(c.Rules, c.id, c.e.failed(&c.record, r.Failure, r.Err))
+		o := era.Failure(c.Rules, c.id, c.e.failed(&c.record, r.Failure, r.Err))
 		o.Body = r.Response
 		return o
 	case r.Response == nil:
-		return response{outcome: cancelled}
+		return era.Response{Outcome: cancelled}
 	}
 	o := c.response
 	o.Body, o.Owned = r.Response, true
@@ -291,6 +289,6 @@ func (c *runner) refusedBy(q *medium.Question) *call.Reply {
 		return c.fail(mcp.Errorf(mcp.KindCancelled, "%s", text))
 	}
 	c.response = resultOf(c.id, toolError(text))
-	c.response.outcome.ToolError = true
+	c.response.Outcome.ToolError = true
 	return &call.Reply{Kind: call.Final, Response: c.response.Body}
 }

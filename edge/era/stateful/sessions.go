@@ -120,7 +120,8 @@ func (e *Era) requireSession(ctx context.Context, in *mcp.Incoming) (*localSessi
 	return s, rec, nil
 }
 
-// session returns the held copy. It loads the record if there is no copy or the copy is stale.
+// session returns the held copy. It loads the record if there is no copy or the copy is stale; the
+// error is that of loading.
 func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	s := e.keep(id)
 	if s.rec.Load() != nil && time.Now().UnixNano()-s.fresh.Load() <= int64(e.o.SessionStale) {

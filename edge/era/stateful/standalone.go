@@ -239,7 +239,6 @@ func (w *standalone) forward() (superseded bool) {
 	for ctx.Err() == nil {
 		pause, good := w.untilExpiry()
 		if !good {
-			w.e.counters.Expired.Add(1)
 			return false
 		}
 		changes, err := w.a.feed.Next(ctx, pause)

@@ -44,7 +44,6 @@ func (w *standalone) standBy() bool {
 	for {
 		pause, good := w.untilExpiry()
 		if !good {
-			w.e.counters.Expired.Add(1)
 			return false
 		}
 		t.Reset(pause)

@@ -49,7 +49,7 @@ type taskReports struct {
 // begin opens it. The client may already have the progress of existing tasks.
 func (t *taskReports) begin(w *standalone) {
 	t.mu.Lock()
-	t.w, t.open = w, true
+	t.w, t.open, t.reporting = w, true, map[string]context.CancelFunc{}
 	t.mu.Unlock()
 	t.set(w.s.rec.Load().Tasks, true)
 }
@@ -83,9 +83,6 @@ func (t *taskReports) set(ids []string, again bool) {
 	for _, id := range ids {
 		if t.reporting[id] != nil || !t.open {
 			continue
-		}
-		if t.reporting == nil {
-			t.reporting = map[string]context.CancelFunc{}
 		}
 		ctx, end := context.WithCancel(t.w.ctx)
 		t.reporting[id] = end

@@ -25,9 +25,7 @@ func (e *Era) call(ctx context.Context, rules *revision.Rules, call *mcp.Call, o
 		refuse(&op, out, rules, call.Envelope.ID, err)
 		return
 	}
-	way := &response{
-		out: out, flight: flight, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, progress: state.Progress,
-	}
+	way := &response{e: e, out: out, flight: flight, progress: state.Progress}
 	defer way.stop()
 	var reply mcp.Reply
 	call.Target, err = e.dispatch.Resolve(ctx, rules, call)
@@ -67,10 +65,10 @@ func (e *Era) end(
 		return
 	}
 	if err != nil {
-		response, outcome := era.Failure(rules, call.Envelope.ID, err)
-		outcome.Backend = way.backend
-		op.End(&outcome)
-		way.end(response)
+		response := era.Failure(rules, call.Envelope.ID, err)
+		response.Outcome.Backend = way.backend
+		op.End(&response.Outcome)
+		way.end(response.Response)
 		return
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Backend: way.backend, Result: reply.Result})
@@ -113,11 +111,9 @@ func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 // proxies end a silent stream, and a client's disconnect is a cancellation. The mutex guards
 // against concurrent use by the timer and the call.
 type response struct {
-	out         mcp.Outgoing
-	flight      *mcp.InFlight
-	streamAfter time.Duration
-	keepAlive   time.Duration
-	telemetry   *telemetry.Telemetry
+	e      *Era
+	out    mcp.Outgoing
+	flight *mcp.InFlight
 	// legacy means that the statuses of errors are those of the revisions with sessions.
 	legacy bool
 	// progress is the progress sent to the client, including previous rounds. Only dispatch's
@@ -146,7 +142,7 @@ func (a *response) Bind(backend string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.timer == nil && !a.ended {
-		a.timer = time.AfterFunc(a.streamAfter, a.tick)
+		a.timer = time.AfterFunc(a.e.opts.StreamAfter, a.tick)
 	}
 }
 
@@ -158,7 +154,7 @@ func (a *response) Emit(ctx context.Context, ev mcp.Event) error {
 	if ev.Method == mcp.NotifyProgress && !a.progress.Advance(ev.Progress) {
 		return nil
 	}
-	a.telemetry.Event(ctx, &ev)
+	a.e.opts.Telemetry.Event(ctx, &ev)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stream == nil {
@@ -166,9 +162,9 @@ func (a *response) Emit(ctx context.Context, ev mcp.Event) error {
 			return a.err
 		}
 		if a.timer == nil {
-			a.timer = time.AfterFunc(a.keepAlive, a.tick)
+			a.timer = time.AfterFunc(a.e.opts.KeepAlive, a.tick)
 		} else {
-			a.timer.Reset(a.keepAlive)
+			a.timer.Reset(a.e.opts.KeepAlive)
 		}
 	}
 	return a.send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params)})
@@ -219,7 +215,7 @@ func (a *response) tick() {
 		return
 	}
 	a.err = a.stream.KeepAlive()
-	a.timer.Reset(a.keepAlive)
+	a.timer.Reset(a.e.opts.KeepAlive)
 }
 
 // observe begins the operation of a message that is not a call. params may be nil.

@@ -205,10 +205,10 @@ func (e *Era) reject(
 
 // refuse ends an exchange, and its operation, with an error.
 func refuse(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
-	response, outcome := era.Failure(rules, id, err)
-	op.End(&outcome)
+	response := era.Failure(rules, id, err)
 	response.Modern = true
-	out.Respond(response)
+	op.End(&response.Outcome)
+	out.Respond(response.Response)
 }
 
 // discover serves server/discover: it describes the server as the result of `initialize` does in

@@ -68,7 +68,6 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 		return nil, nil
 	}
 	var out []mcp.InputResponse
-	var twice error
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		method, known := asked[string(key)]
 		if resumed && !known {
@@ -76,8 +75,7 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 		}
 		for i := range out {
 			if out[i].Key == string(key) {
-				twice = mcp.Errorf(mcp.KindInvalidParams, "inputResponses has the key %.80q twice: send it once", key)
-				return twice
+				return mcp.Errorf(mcp.KindInvalidParams, "inputResponses has the key %.80q twice: send it once", key)
 			}
 		}
 		if !resumed && len(out) == maxVolunteered {
@@ -86,7 +84,7 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 		out = append(out, mcp.InputResponse{Key: string(key), Method: method, Result: value})
 		return nil
 	})
-	if twice != nil {
+	if twice := (*mcp.Error)(nil); errors.As(err, &twice) {
 		return nil, twice
 	}
 	if err != nil {

@@ -35,17 +35,17 @@ func (s sessionless) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.
 	call.ID, call.Round, call.Memory = mcp.NewCallID(), 1, in.Memory
 	call.Client.Capabilities.Unknown = true
 	err := s.admit(in, rules, call, msg)
-	switch {
-	case err != nil:
-		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
-		refuseLegacy(&op, out, rules, msg.ID, err)
-	case call.Method == mcp.MethodPing:
-		_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
-		op.End(&telemetry.Outcome{})
-		out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, msg.ID, nil), Owned: true})
-	default:
+	if err == nil && call.Method != mcp.MethodPing {
 		s.call(ctx, in, rules, call, out)
+		return
 	}
+	_, op := s.e.observe(ctx, in, msg, rules, &call.Params)
+	if err != nil {
+		refuseLegacy(&op, out, rules, msg.ID, err)
+		return
+	}
+	op.End(&telemetry.Outcome{})
+	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, msg.ID, nil), Owned: true})
 }
 
 // admit returns the error for a request that cannot be served without a session, or for which there
@@ -87,12 +87,12 @@ func needsSession(what string) *mcp.Error {
 // after they have connected, and interpret the status 400 as a failure of the whole connection, or
 // drop the text.
 func refuseLegacy(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
-	response, outcome := era.Failure(rules, id, err)
-	op.End(&outcome)
+	response := era.Failure(rules, id, err)
+	op.End(&response.Outcome)
 	if response.Kind == mcp.KindSessionRequired {
 		response.Kind = mcp.KindMissingCapability
 	}
-	out.Respond(response)
+	out.Respond(response.Response)
 }
 
 // call runs a request to its end. Without a session there is only one response. If the client
@@ -103,7 +103,7 @@ func (s sessionless) call(ctx context.Context, in *mcp.Incoming, rules *revision
 	defer e.calls.Add(-1)
 	in.Admit()
 	ctx, op := e.observeCall(ctx, in.Header, rules, call, &sealed{})
-	way := &response{out: out, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, legacy: true}
+	way := &response{e: e, out: out, legacy: true}
 	defer way.stop()
 	target, err := e.dispatch.Resolve(ctx, rules, call)
 	call.Target = target
