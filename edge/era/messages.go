@@ -10,11 +10,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// Outcome returns the outcome of an operation that ended with an error.
-func Outcome(rules *revision.Rules, e *mcp.Error) telemetry.Outcome {
-	return telemetry.Outcome{Kind: e.Kind, Code: rules.Code(e.Kind), Message: e.Message, Reason: e.Reason, Cause: e.Cause()}
-}
-
 // Response is the response to a request with the outcome of its operation: the code and message of an
 // error, or whether a result has isError. Without a body there is no response.
 type Response struct {
@@ -25,11 +20,14 @@ type Response struct {
 // Failure returns the response with an error, in the form of the revisions with sessions.
 func Failure(rules *revision.Rules, id jsonrpc.ID, err error) Response {
 	e := mcp.AsError(err)
-	outcome := Outcome(rules, e)
-	return Response{mcp.Response{
-		Body:  jsonrpc.AppendError(nil, id, outcome.Code, e.Message, e.Data),
-		Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge,
-	}, outcome}
+	code := rules.Code(e.Kind)
+	return Response{
+		mcp.Response{
+			Body:  jsonrpc.AppendError(nil, id, code, e.Message, e.Data),
+			Owned: true, Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge,
+		},
+		telemetry.Outcome{Kind: e.Kind, Code: code, Message: e.Message, Reason: e.Reason, Cause: e.Cause()},
+	}
 }
 
 // NewCall returns the first run of a request, without its round and its params.

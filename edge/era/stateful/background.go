@@ -56,7 +56,7 @@ func (e *Era) revalidate(ctx context.Context) {
 			renewed = append(renewed, s)
 		}
 		if used || s.working {
-			s.working = s.isBusy()
+			s.working, _ = s.uses()
 			used = used || s.working
 		}
 		if used {
@@ -71,13 +71,12 @@ func (e *Era) revalidate(ctx context.Context) {
 			}
 			s.lastUsed = now // by its stream
 		}
-		switch {
-		case used:
+		if !used && now.Sub(s.lastTouched) < idle && s.served.Load() == nil {
+			continue
+		}
+		if _, streams := s.uses(); used || streams {
 			due = append(due, s)
-		case now.Sub(s.lastTouched) < idle && s.served.Load() == nil:
-		case s.hasStandalone():
-			due = append(due, s)
-		default:
+		} else {
 			unused = append(unused, s)
 		}
 	}
@@ -135,11 +134,12 @@ func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) boo
 	return true
 }
 
-// isBusy reports whether calls of the session run or are followed.
-func (s *localSession) isBusy() bool {
+// uses reports whether calls of the session run or are followed here, and whether standalone streams
+// are open here.
+func (s *localSession) uses() (calls, streams bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) > 0 || len(s.readers) > 0
+	return len(s.running) > 0 || len(s.readers) > 0, s.standalone != nil || len(s.standbys) > 0
 }
 
 // onSessionEvent handles an event from another replica. It returns when the event has taken effect

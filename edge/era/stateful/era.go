@@ -194,10 +194,7 @@ func (e *Era) delete(ctx context.Context, in *mcp.Incoming, s *localSession, rec
 // Header"). It refuses a version that this era does not serve, even without a session.
 func checkVersion(in *mcp.Incoming) *mcp.Error {
 	v := era.NamedVersion(in)
-	if v == "" {
-		return nil
-	}
-	if r, ok := revision.ByVersion(v); ok && !r.Stateless {
+	if r, ok := revision.ByVersion(v); v == "" || ok && !r.Stateless {
 		return nil
 	}
 	return mcp.Errorf(mcp.KindUnsupportedVersion,

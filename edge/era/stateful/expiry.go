@@ -70,9 +70,9 @@ func (s *localSession) renewed() (p state.Patch, changed bool) {
 	if who := s.caller.Swap(nil); who != nil && !who.SameRights(&rec.Principal) {
 		p.Principal, changed = who, true
 	}
-	if s.until.Load() != 0 && !rec.Principal.Until.IsZero() {
+	if s.until.Load() != 0 && !rec.Principal.Until.IsZero() && (changed || mcp.Outlasts(s.expiry(), rec.Principal.Until)) {
 		until := s.expiry()
-		p.Until, changed = &until, changed || mcp.Outlasts(until, rec.Principal.Until)
+		p.Until, changed = &until, true
 	}
 	return p, changed
 }

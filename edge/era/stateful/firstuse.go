@@ -51,14 +51,6 @@ type sealedSession struct {
 	Digest       mcp.Digest      `json:"d"`
 }
 
-// session returns the record of a session that its caller uses first.
-func (b *sealedSession) session(id string, in *mcp.Incoming) *state.Session {
-	return &state.Session{
-		ID: id, Version: b.Version, Set: b.Set, Principal: in.Principal, Address: in.Address,
-		ClientInfo: b.ClientInfo, Capabilities: b.Capabilities, Digest: b.Digest, Created: b.Created,
-	}
-}
-
 // ownerOf identifies a principal in a sealed id.
 func ownerOf(p *mcp.Principal) []byte {
 	sum := sha256.Sum256([]byte(p.Key()))
@@ -193,7 +185,10 @@ func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 	if err := e.chargeAddress(in); err != nil {
 		return nil, err
 	}
-	s, err := e.newSession(ctx, in, b.session(id, in))
+	s, err := e.newSession(ctx, in, &state.Session{
+		ID: id, Version: b.Version, Set: b.Set, Principal: in.Principal, Address: in.Address,
+		ClientInfo: b.ClientInfo, Capabilities: b.Capabilities, Digest: b.Digest, Created: b.Created,
+	})
 	if errors.Is(err, state.ErrExists) { // Another replica was first.
 		s, err = e.session(ctx, id)
 		return s, stateError(err)

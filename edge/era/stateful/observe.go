@@ -36,14 +36,9 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 
 // observe begins the operation of a call that came in with a message. ctx is that of the exchange.
 func (c *runner) observe(ctx context.Context, in *mcp.Incoming) {
-	c.Context = ctx
-	t := c.e.o.Telemetry
-	if t == nil {
-		return
-	}
 	q := c.request()
 	q.Header = in.Header
-	c.Context, c.op = t.Begin(ctx, &q)
+	c.Context, c.op = c.e.o.Telemetry.Begin(ctx, &q)
 	c.origin = c.op.SpanContext()
 }
 

@@ -83,10 +83,13 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	case err != nil:
 	case c.Method == mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, &c.Params)
+	case c.Params.Target == "":
+		err = mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", c.Method)
 	case c.Method == mcp.MethodSubscribe:
 		err = e.subscribe(ctx, in, s, rec, c)
-	default:
-		err = e.unsubscribe(ctx, in, s, c)
+	default: // resources/unsubscribe, also of an unknown subscription
+		in.Admit()
+		err = e.resubscribe(ctx, s, state.Patch{Unsubscribe: c.Params.Target})
 	}
 	o := resultOf(msg.ID, nil)
 	if err != nil {

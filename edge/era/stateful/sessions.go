@@ -127,10 +127,7 @@ func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	if s.rec.Load() != nil && time.Now().UnixNano()-s.fresh.Load() <= int64(e.o.SessionStale) {
 		return s, nil
 	}
-	if err := e.refresh(ctx, s); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, e.refresh(ctx, s)
 }
 
 // keep returns the copy of a session, empty if it is new. It marks the copy as used, which delays

@@ -148,10 +148,3 @@ func (s *localSession) endStandalone(cause error) {
 		sp.cancel(cause)
 	}
 }
-
-// hasStandalone reports whether standalone streams are open here.
-func (s *localSession) hasStandalone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.standalone != nil || len(s.standbys) > 0
-}

@@ -14,11 +14,12 @@ import (
 // subscribe adds a resource to those that the standalone stream reports (Resources,
 // "Subscriptions"). It refuses a resource that no backend can watch.
 func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, c *mcp.Call) *mcp.Error {
-	uri := c.Params.Target
-	if uri == "" {
-		return lacksURI(c.Method)
+	var err error
+	if c.Target, err = e.dispatch.Resolve(ctx, rec.rules, c); err != nil {
+		return mcp.AsError(err)
 	}
-	if err := e.permitWatch(ctx, in, rec, c); err != nil {
+	in.Admit() // A slow backend or policy server must not delay a ping.
+	if _, err = e.dispatch.Call(ctx, rec.rules, c, nil); err != nil {
 		return mcp.AsError(err)
 	}
 	if !subscribes(e.server.Describe(ctx, rec.rules, rec.Set, in.Principal).Capabilities) {
@@ -28,12 +29,13 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	wctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	defer context.AfterFunc(e.life, cancel)()
-	feed, ferr := e.dispatch.Changes(wctx, rec.Set, in.Principal, mcp.Filter{URIs: []string{uri}})
-	if errors.Is(ferr, context.DeadlineExceeded) {
+	uri := c.Params.Target
+	feed, err := e.dispatch.Changes(wctx, rec.Set, in.Principal, mcp.Filter{URIs: []string{uri}})
+	if errors.Is(err, context.DeadlineExceeded) {
 		return mcp.Errorf(mcp.KindTimeout, "the resource's backend did not begin to watch it within %s; try again later", watchTimeout)
 	}
-	if ferr != nil {
-		return mcp.AsError(ferr)
+	if err != nil {
+		return mcp.AsError(err)
 	}
 	defer feed.Close()
 	if !slices.Contains(feed.Honoured().URIs, uri) {
@@ -44,29 +46,6 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 		}
 	}
 	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
-}
-
-// permitWatch decides whether the named resource may be watched.
-func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, c *mcp.Call) (err error) {
-	if c.Target, err = e.dispatch.Resolve(ctx, rec.rules, c); err != nil {
-		return err
-	}
-	in.Admit() // A slow backend or policy server must not delay a ping.
-	_, err = e.dispatch.Call(ctx, rec.rules, c, nil)
-	return err
-}
-
-// unsubscribe removes a subscription. An unknown one is not an error.
-func (e *Era) unsubscribe(ctx context.Context, in *mcp.Incoming, s *localSession, c *mcp.Call) *mcp.Error {
-	in.Admit()
-	if c.Params.Target == "" {
-		return lacksURI(c.Method)
-	}
-	return e.resubscribe(ctx, s, state.Patch{Unsubscribe: c.Params.Target})
-}
-
-func lacksURI(m mcp.Method) *mcp.Error {
-	return mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", m)
 }
 
 func (e *Era) resubscribe(ctx context.Context, s *localSession, p state.Patch) *mcp.Error {

@@ -34,23 +34,10 @@ func (e *Era) call(ctx context.Context, rules *revision.Rules, call *mcp.Call, o
 		reply, err = e.dispatch.Call(ctx, rules, call, way)
 	}
 	if err == nil && reply.Input != nil {
-		reply.Result, err = e.ask(ctx, rules, call, &state, way, &op, reply.Input)
+		state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
+		reply.Result, err = e.ask(ctx, rules, call, state, reply.Input, op.SpanContext())
 	}
 	e.end(ctx, rules, call, way, &op, &reply, err)
-}
-
-// ask returns the result of a round that needs another round, with the state that the client sends
-// back.
-func (e *Era) ask(
-	ctx context.Context, rules *revision.Rules, call *mcp.Call, state *sealed, way *response, op *telemetry.Operation, in *mcp.InputRequired,
-) ([]byte, error) {
-	state.remember(op)
-	state.Progress, state.Backend = way.progress, cmp.Or(way.backend, state.Backend)
-	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown() != "" {
-		state.Name = call.Params.Target
-	}
-	state.Added = call.Params.Added()
-	return e.inputRequired(ctx, rules, call, *state, in)
 }
 
 // end ends the exchange and the operation of a call. It writes nothing after the client has
@@ -82,9 +69,11 @@ func (e *Era) disconnected(rules *revision.Rules, call *mcp.Call) telemetry.Outc
 	case !e.aborting.Load():
 		return telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}
 	case call.Target.Repeatable:
-		return era.Outcome(rules, mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended"))
+		err := mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended")
+		return era.Failure(rules, call.Envelope.ID, err).Outcome
 	default:
-		return era.Outcome(rules, mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known"))
+		err := mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known")
+		return era.Failure(rules, call.Envelope.ID, err).Outcome
 	}
 }
 
@@ -245,15 +234,6 @@ func (e *Era) observeCall(ctx context.Context, header mcp.Header, rules *revisio
 		}
 	}
 	return t.Begin(ctx, &r)
-}
-
-// remember stores a round's span in the state that the next round receives.
-func (s *sealed) remember(op *telemetry.Operation) {
-	if sc := op.SpanContext(); sc.IsValid() {
-		if s.Before = telemetry.FormatParent(sc); s.Origin == "" {
-			s.Origin = s.Before
-		}
-	}
 }
 
 // cancelled serves notifications/cancelled on a connection that carries many requests (Patterns,

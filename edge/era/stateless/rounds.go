@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -9,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -96,8 +99,19 @@ func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) (
 // errCancelled ends a round whose pause the client has ended.
 var errCancelled = mcp.Errorf(mcp.KindCancelled, "the call was cancelled")
 
-// inputRequired renders the result of a round that needs another round.
-func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mcp.Call, state sealed, in *mcp.InputRequired) ([]byte, error) {
+// ask returns the result of a round that needs another round, with the state that the client sends
+// back. span is the round's span, which the state has for the next round.
+func (e *Era) ask(
+	ctx context.Context, rules *revision.Rules, call *mcp.Call, state sealed, in *mcp.InputRequired, span trace.SpanContext,
+) ([]byte, error) {
+	if span.IsValid() {
+		state.Before = telemetry.FormatParent(span)
+		state.Origin = cmp.Or(state.Origin, state.Before)
+	}
+	if state.Wrapped = call.Params.Wrapped != nil; state.Wrapped || call.Params.Shown() != "" {
+		state.Name = call.Params.Target
+	}
+	state.Added = call.Params.Added()
 	state.Round++
 	state.State = in.State
 	state.Methods = make(map[string]mcp.Method, len(in.Requests))
