@@ -156,8 +156,13 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 			e.log.Warn("a changed session could not be loaded; retrying", "error", err)
 		}
 	case state.ListsServed:
-		if err := e.refresh(e.life, s); err == nil {
-			e.listsServed(s)
+		// The client has read lists at another replica: their changes are those from the digest in the
+		// record.
+		if err := e.refresh(e.life, s); err != nil {
+			return
+		}
+		if a := s.attached(); a != nil {
+			a.tasks.spawn(func(w *standalone) { _ = w.sendListChanges() })
 		}
 	case state.SessionDeleted:
 		e.drop(s, errGone)

@@ -33,8 +33,7 @@ const forever = 1<<63 - 1
 // expiry returns when the session's credentials expire, as far as this replica knows. Zero means
 // unknown or never.
 func (s *localSession) expiry() time.Time {
-	rec := s.rec.Load()
-	until := rec.Principal.Until
+	until := s.rec.Load().Principal.Until
 	switch ns := s.until.Load(); {
 	case ns == forever:
 		return time.Time{}

@@ -70,14 +70,6 @@ func (e *Era) watchServed(ctx context.Context, sessions []*localSession) {
 	}
 }
 
-// listsServed sends the changes of the lists that a client has read at another replica, by the
-// digest in the record.
-func (e *Era) listsServed(s *localSession) {
-	if a := s.attached(); a != nil {
-		a.tasks.spawn(func(w *standalone) { _ = w.sendListChanges() })
-	}
-}
-
 // sendListChanges sends the changes between the lists of the session's record and those that are here.
 func (w *standalone) sendListChanges() error {
 	rec := w.s.rec.Load()

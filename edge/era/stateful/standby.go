@@ -132,8 +132,7 @@ func (s *localSession) chooseStandby() bool {
 // promoteStandby attaches a standby stream, here or on another replica, after the client has closed the
 // attached one.
 func (e *Era) promoteStandby(s *localSession) {
-	rec := s.rec.Load()
-	if s.chooseStandby() || rec.Attachment < 2 || e.calls.IsDraining() || e.closed.Load() {
+	if s.chooseStandby() || s.rec.Load().Attachment < 2 || e.calls.IsDraining() || e.closed.Load() {
 		return
 	}
 	e.notify(e.life, state.SessionEvent{Kind: state.StreamLeft, Session: s.id})

@@ -65,16 +65,14 @@ func (e *Era) end(
 // disconnected returns the outcome of a call whose connection has ended. The client has cancelled the call,
 // unless the edge itself is ending connections.
 func (e *Era) disconnected(rules *revision.Rules, call *mcp.Call) telemetry.Outcome {
-	switch {
-	case !e.aborting.Load():
+	if !e.aborting.Load() {
 		return telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"}
-	case call.Target.Repeatable:
-		err := mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended")
-		return era.Failure(rules, call.Envelope.ID, err).Outcome
-	default:
-		err := mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known")
-		return era.Failure(rules, call.Envelope.ID, err).Outcome
 	}
+	err := mcp.Errorf(mcp.KindUnknownOutcome, "the server has shut down before the call ended; whether it took effect is not known")
+	if call.Target.Repeatable {
+		err = mcp.Errorf(mcp.KindUnavailable, "the server has shut down before the call ended")
+	}
+	return era.Failure(rules, call.Envelope.ID, err).Outcome
 }
 
 // prepare reads the data about the call in `_meta` and in the state of the previous rounds.

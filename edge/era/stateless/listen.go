@@ -306,17 +306,20 @@ func (e *Era) filter(params *mcp.Params) (mcp.Filter, error) {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications must be an object: it names what to listen for")
 	}
 	// Names must match exactly: encoding/json would ignore case.
+	members := map[string]any{
+		"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts, "resourcesListChanged": &f.Resources,
+		"resourceSubscriptions": &f.URIs, "taskIds": &f.Tasks,
+	}
 	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		flag, list := map[string]*bool{
-			"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts, "resourcesListChanged": &f.Resources,
-		}[key], map[string]*[]string{"resourceSubscriptions": &f.URIs, "taskIds": &f.Tasks}[key]
-		switch {
-		case flag != nil && json.Unmarshal(value, flag) != nil:
-			return mcp.Errorf(mcp.KindInvalidParams, "params.notifications.%s must be true or false", key)
-		case list != nil && json.Unmarshal(value, list) != nil:
-			return mcp.Errorf(mcp.KindInvalidParams, "params.notifications.%s must be a list of strings", key)
+		member, known := members[key]
+		if !known || json.Unmarshal(value, member) == nil {
+			return nil
 		}
-		return nil
+		want := "true or false"
+		if _, list := member.(*[]string); list {
+			want = "a list of strings"
+		}
+		return mcp.Errorf(mcp.KindInvalidParams, "params.notifications.%s must be %s", key, want)
 	})
 	if err != nil {
 		return f, err
