@@ -104,38 +104,33 @@ func unknownStream(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", id)
 }
 
-// reader is one follower of a stream on this replica. A client that reconnects replaces its
-// previous reader, whose disconnect may not have been noticed: no event goes to two connections.
-type reader struct {
-	cancel context.CancelCauseFunc
-}
-
-func (s *localSession) addReader(ctx context.Context, stream string) (context.Context, *reader) {
-	r := &reader{}
+// addReader makes r the reader of its stream. A client that reconnects replaces its previous reader,
+// whose disconnect may not have been noticed: no event goes to two connections.
+func (s *localSession) addReader(ctx context.Context, r *reader) context.Context {
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended != nil {
 		r.cancel(s.ended)
-		return ctx, r
+		return ctx
 	}
-	if old := s.readers[stream]; old != nil {
+	if old := s.readers[r.stream]; old != nil {
 		old.cancel(errSuperseded)
 	}
 	if s.readers == nil {
 		s.readers = map[string]*reader{}
 	}
-	s.readers[stream] = r
+	s.readers[r.stream] = r
 	s.used.Store(true)
-	return ctx, r
+	return ctx
 }
 
-func (s *localSession) removeReader(stream string, r *reader) {
+func (s *localSession) removeReader(r *reader) {
 	r.cancel(nil)
 	s.mu.Lock()
-	if s.readers[stream] == r {
-		delete(s.readers, stream)
-		s.freeParkedOf(stream)
+	if s.readers[r.stream] == r {
+		delete(s.readers, r.stream)
+		s.freeParkedOf(r.stream)
 	}
 	s.mu.Unlock()
 }
@@ -144,11 +139,10 @@ func (s *localSession) removeReader(stream string, r *reader) {
 // client disconnects, this replica closes, or another connection takes over. h is charged for the
 // page being sent.
 func (e *Era) follow(ctx context.Context, st mcp.Stream, s *localSession, rec *record, h *budget.Holder, l runtime.Log) {
-	ctx, r := s.addReader(ctx, l.Stream)
-	defer s.removeReader(l.Stream, r)
-	l.Session, l.Resumable = s.id, rec.rules.Priming
+	r := &reader{e: e, session: s.id, stream: l.Stream, holder: h, memory: h.Begin()}
+	ctx = s.addReader(ctx, r)
+	defer s.removeReader(r)
+	l.Session, l.Resumable, l.Read = s.id, rec.rules.Priming, r.read
 	l.Responding = func() { s.releaseParkedIDs(l.Stream) }
-	p := &pages{e: e, session: s.id, stream: l.Stream, holder: h, memory: h.Begin()}
-	l.Read = p.read
 	e.calls.Follow(ctx, st, l)
 }

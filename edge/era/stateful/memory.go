@@ -65,10 +65,12 @@ func (s *localSession) forget() {
 	s.memory.Release()
 }
 
-// pages reads the pages of a log for one client. Each page is charged to a holder until it is sent.
-type pages struct {
+// reader is one follower of a stream on this replica. It reads the pages of the log for one client.
+// Each page is charged to a holder until it is sent.
+type reader struct {
 	e               *Era
 	session, stream string
+	cancel          context.CancelCauseFunc
 	holder          *budget.Holder
 	// memory is the charge for the page being sent, and permit the permission to read it.
 	memory budget.Reservation
@@ -78,30 +80,30 @@ type pages struct {
 // read reads a page (runtime.Log). If there is no memory for it, read drops the page, waits for a
 // permit as for a result of unknown size, and reads the page again. Therefore one stream at a time
 // is sent and frees its log, even if logs hold all memory.
-func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
-	page, err := p.e.store.Read(ctx, p.session, p.stream, after, 0)
+func (r *reader) read(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
+	page, err := r.e.store.Read(ctx, r.session, r.stream, after, 0)
 	if err != nil {
 		return medium.Page{}, nil, err
 	}
-	n := p.bytes(&page)
-	if p.memory.Try(budget.Streams, n) {
-		return page, p.release, nil
+	n := r.bytes(&page)
+	if r.memory.Try(budget.Streams, n) {
+		return page, r.release, nil
 	}
 	page = medium.Page{}
-	if p.permit, err = p.holder.Permit(ctx, budget.Streams, n, false); err != nil {
+	if r.permit, err = r.holder.Permit(ctx, budget.Streams, n, false); err != nil {
 		return medium.Page{}, nil, err
 	}
-	if page, err = p.e.store.Read(ctx, p.session, p.stream, after, 0); err != nil {
-		p.release()
+	if page, err = r.e.store.Read(ctx, r.session, r.stream, after, 0); err != nil {
+		r.release()
 		return medium.Page{}, nil, err
 	}
-	p.memory.Settle(budget.Streams, p.bytes(&page))
-	return page, p.release, nil
+	r.memory.Settle(budget.Streams, r.bytes(&page))
+	return page, r.release, nil
 }
 
 // bytes returns the memory to charge until a page is sent. 0 means that the stream's charge
 // includes it.
-func (p *pages) bytes(page *medium.Page) int64 {
+func (r *reader) bytes(page *medium.Page) int64 {
 	total, largest := 0, 0
 	for i := range page.Entries {
 		n := len(page.Entries[i].Data)
@@ -109,7 +111,7 @@ func (p *pages) bytes(page *medium.Page) int64 {
 		largest = max(largest, n)
 	}
 	n := eventCopies * largest
-	if p.e.o.ChargeCopies { // The page is a copy.
+	if r.e.o.ChargeCopies { // The page is a copy.
 		n += total
 	}
 	if n <= smallPage {
@@ -119,8 +121,8 @@ func (p *pages) bytes(page *medium.Page) int64 {
 }
 
 // release releases the memory that was reserved for a page.
-func (p *pages) release() {
-	p.memory.Release()
-	p.permit.Release()
-	p.permit = nil
+func (r *reader) release() {
+	r.memory.Release()
+	r.permit.Release()
+	r.permit = nil
 }
