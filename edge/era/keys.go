@@ -31,19 +31,21 @@ type Cipher func(key []byte) (aead cipher.AEAD, nonce []byte, _ error)
 // ErrForged means that a text was sealed with other bound data, or was changed.
 var ErrForged = errors.New("it was changed")
 
-// NewKeys checks keys. None means a random key, which other replicas and processes do not have.
-func NewKeys(keys ...[]byte) (Keys, error) {
+// Use replaces the keys, unless one of them is invalid. None means a random key, which other replicas
+// and processes do not have.
+func (k *Keys) Use(keys ...[]byte) error {
 	if len(keys) == 0 {
 		key := make([]byte, KeySize)
 		_, _ = rand.Read(key)
-		return Keys{key}, nil
+		keys = Keys{key}
 	}
 	for i, key := range keys {
 		if len(key) != KeySize {
-			return nil, fmt.Errorf("sealing key %d has %d bytes: it needs %d", i+1, len(key), KeySize)
+			return fmt.Errorf("sealing key %d has %d bytes: it needs %d", i+1, len(key), KeySize)
 		}
 	}
-	return keys, nil
+	*k = keys
+	return nil
 }
 
 // keyID returns the prefix of a key's SHA-256, by which a sealed text names its key.

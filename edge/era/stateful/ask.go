@@ -220,7 +220,7 @@ func (e *Era) withdraw(ctx context.Context, session string, asks []string, who m
 		_, release, err := e.calls.Answer(ctx, session, ask, given, who)
 		switch {
 		case err != nil:
-			e.log.WarnContext(ctx, "a question that no longer needs an answer could not be withdrawn", "error", err)
+			e.o.Logger.WarnContext(ctx, "a question that no longer needs an answer could not be withdrawn", "error", err)
 		case release != nil:
 			release()
 		}

@@ -153,7 +153,7 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 	switch b.Kind {
 	case state.SessionChanged:
 		if err := e.refresh(e.life, s); err != nil {
-			e.log.Warn("a changed session could not be loaded; retrying", "error", err)
+			e.o.Logger.Warn("a changed session could not be loaded; retrying", "error", err)
 		}
 	case state.ListsServed:
 		// The client has read lists at another replica: their changes are those from the digest in the
@@ -186,7 +186,7 @@ func (e *Era) notify(ctx context.Context, b state.SessionEvent) {
 	defer cancel()
 	if err := e.store.Notify(sctx, b); err != nil {
 		e.counters.StateErrors.Add(1)
-		e.log.Debug("another replica could not be notified of a session event", "error", err)
+		e.o.Logger.Debug("another replica could not be notified of a session event", "error", err)
 	}
 }
 

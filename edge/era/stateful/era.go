@@ -2,7 +2,6 @@ package stateful
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +22,6 @@ type Era struct {
 	server    era.Describer
 	store     medium.Store
 	o         Options
-	log       *slog.Logger
 	counters  Counters
 	// calls runs the calls.
 	calls    *runtime.Replica
@@ -56,7 +54,6 @@ var _ era.Stateful = (*Era)(nil)
 // revalidated or taken over. The caller owns the store, which must outlive Close.
 func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.Store, o Options) *Era {
 	e := &Era{dispatch: d, server: server, o: o.withDefaults(), draw: drawID}
-	e.log = e.o.Logger
 	e.returns.Store(1)
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
@@ -66,11 +63,11 @@ func New(d era.Dispatcher, server era.Describer, open func(medium.Hooks) medium.
 		Counters: &e.counters.Counters, Work: &e.work,
 		Event: e.onSessionEvent, Returning: func() { e.returns.Add(1) },
 		StreamAfter: e.o.StreamAfter, Lifetime: e.o.CallLifetime, Heartbeat: e.o.Heartbeat, KeepAlive: e.o.KeepAlive,
-		RetryHint: retryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.log, Store: "sessions",
+		RetryHint: retryHint, Takeovers: e.o.MaxTakeovers, MaxRounds: e.o.MaxRounds, Telemetry: e.o.Telemetry, Log: e.o.Logger, Store: "sessions",
 	})
 	e.store = e.calls.Store()
 	if e.o.Optional {
-		e.ids, _ = era.NewKeys()
+		_ = e.ids.Use() // never fails without keys
 	}
 	return e
 }
@@ -83,11 +80,7 @@ func (e *Era) SealWith(keys ...[]byte) error {
 	if e.ids == nil || len(keys) == 0 {
 		return nil
 	}
-	ids, err := era.NewKeys(keys...)
-	if err == nil {
-		e.ids = ids
-	}
-	return err
+	return e.ids.Use(keys...)
 }
 
 // Held returns the number of sessions whose copies this replica holds.

@@ -200,7 +200,7 @@ func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 		sctx, cancel := state.Bounded(ctx)
 		defer cancel()
 		if err := e.store.Delete(sctx, id); err != nil {
-			e.log.Warn("a session that has ended could not be deleted again", "error", err)
+			e.o.Logger.Warn("a session that has ended could not be deleted again", "error", err)
 		}
 		e.drop(s, errGone)
 		return nil, gone

@@ -3,6 +3,11 @@ package stateful
 import (
 	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -400,4 +405,26 @@ func TestSealedIDsAreOpaque(t *testing.T) {
 			t.Errorf("%d bytes: %s of %s", len(id), id, plain)
 		}
 	})
+}
+
+// The seal of an id is base64url of key id (4 bytes) · ciphertext and tag, in every release.
+func TestEncodingOfIDs(t *testing.T) {
+	key := bytes.Repeat([]byte{5}, era.KeySize)
+	own, err := hkdf.Key(sha256.New, key, []byte("NONCE"), "mcpedge session id", 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := aes.NewCipher(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := sha256.Sum256(key)
+	seal := gcm.Seal(id[:4:4], make([]byte, gcm.NonceSize()), []byte(`{"v":"2025-11-25","s":"set"}`), []byte("mcpedge session id"))
+	if b, err := openID(era.Keys{key}, "NONCE", base64.RawURLEncoding.EncodeToString(seal)); err != nil || b.Version != v1125 || b.Set != "set" {
+		t.Errorf("%+v: %v", b, err)
+	}
 }

@@ -57,7 +57,7 @@ func (e *Era) begin(
 			return e.newRecord(sess), initializeResult(rules, desc), nil
 		}
 		if err != nil {
-			e.log.Warn("a session id could not be sealed", "error", err)
+			e.o.Logger.Warn("a session id could not be sealed", "error", err)
 		}
 		if err := e.chargeAddress(in); err != nil {
 			return nil, nil, err

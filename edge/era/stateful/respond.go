@@ -87,7 +87,7 @@ func (e *Era) stateError(what string, err error) *mcp.Error {
 	me := stateError(err)
 	if me != nil && me.Kind == mcp.KindStateUnavailable {
 		e.counters.StateErrors.Add(1)
-		e.log.Warn(what, "error", err)
+		e.o.Logger.Warn(what, "error", err)
 	}
 	return me
 }

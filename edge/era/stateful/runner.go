@@ -160,7 +160,7 @@ func (c *runner) stored(w *runtime.Stored) {
 		c.e.o.Telemetry.Hit(limitOf(w.Err, telemetry.BoundStreams))
 	}
 	if len(w.Write.Begin) > 0 {
-		c.e.log.WarnContext(c.Context, "a stream could not be created; the call continues without one", "error", w.Err)
+		c.e.o.Logger.WarnContext(c.Context, "a stream could not be created; the call continues without one", "error", w.Err)
 	}
 }
 
@@ -225,7 +225,7 @@ func (c *runner) report(r *call.Reply) {
 	case call.Oversized:
 		c.e.o.Telemetry.Hit(telemetry.BoundResult)
 	case call.Poison:
-		c.e.log.Error("a call was lost with each replica that ran it, and is not run again: it may be what ends these replicas",
+		c.e.o.Logger.Error("a call was lost with each replica that ran it, and is not run again: it may be what ends these replicas",
 			"call", c.First.ID, "session", c.s.rec.Load().print, "method", string(c.First.Method), "target", c.First.Params.Target,
 			"replicas", c.record.Lapses, "attempts", c.e.o.MaxAttempts)
 	}
@@ -275,7 +275,7 @@ func (e *Era) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, err
 		if q.Answer.Error != nil {
 			raw, _ := jsonrpc.Member(q.Answer.Error, "code")
 			code, _ := strconv.Atoi(string(raw)) // 0 means that there is no code
-			c.e.log.Info("the client answered a question to its user with an error: the call continues as if the user had dismissed it",
+			c.e.o.Logger.Info("the client answered a question to its user with an error: the call continues as if the user had dismissed it",
 				"method", q.Method, "key", q.Key, "code", code)
 		}
 	}

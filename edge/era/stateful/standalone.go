@@ -142,7 +142,7 @@ func (e *Era) updateFeed(ctx context.Context, a *attachment, change func(context
 	defer a.updating.Unlock()
 	err := change(ctx)
 	if err != nil {
-		e.log.Debug("the subscriptions or rights of a standalone stream could not be updated", "error", err)
+		e.o.Logger.Debug("the subscriptions or rights of a standalone stream could not be updated", "error", err)
 	}
 	return err == nil
 }

@@ -80,24 +80,17 @@ var _ era.Stateless = (*Era)(nil)
 // New makes the era. server describes the edge. New fails if a key does not have 32 bytes.
 func New(d era.Dispatcher, server era.Describer, o Options) (*Era, error) {
 	o = o.withDefaults()
-	keys, err := era.NewKeys(o.Keys...)
-	if err != nil {
+	e := &Era{dispatch: d, server: server, opts: o, listens: newListens(o.MaxListens, o.MaxListenBytes)}
+	if err := e.keys.Use(o.Keys...); err != nil {
 		return nil, err
 	}
-	e := &Era{dispatch: d, server: server, opts: o, keys: keys, listens: newListens(o.MaxListens, o.MaxListenBytes)}
 	e.draining, e.drain = context.WithCancel(context.Background())
 	return e, nil
 }
 
 // SealWith sets Options.Keys to one key, for a key that is only known after New. It must be called
 // before the first message.
-func (e *Era) SealWith(key []byte) error {
-	keys, err := era.NewKeys(key)
-	if err == nil {
-		e.keys = keys
-	}
-	return err
-}
+func (e *Era) SealWith(key []byte) error { return e.keys.Use(key) }
 
 // Listening returns the number of open subscriptions.
 func (e *Era) Listening() int64 { return e.listening.Load() }

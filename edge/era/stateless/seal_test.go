@@ -2,6 +2,11 @@ package stateless
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +19,7 @@ func TestRefusedStatesHaveTheirReason(t *testing.T) {
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, era.KeySize) }
 	sealers := make([]era.Keys, 3)
 	for i := range sealers {
-		var err error
-		if sealers[i], err = era.NewKeys([][]byte{key(byte(i)), key(9)}[:1+i%2]...); err != nil {
+		if err := sealers[i].Use([][]byte{key(byte(i)), key(9)}[:1+i%2]...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,5 +59,24 @@ func TestRefusedStatesHaveTheirReason(t *testing.T) {
 		case refused.Message != notIssued || !strings.HasPrefix(refused.Reason, "requestState: "+c.reason):
 			t.Errorf("%s: %q, for the log %q, want %q", name, refused.Message, refused.Reason, c.reason)
 		}
+	}
+}
+
+// The encoding of a state is base64url of key id (4 bytes) · nonce (12) · ciphertext and tag, in every release.
+func TestEncodingOfStates(t *testing.T) {
+	key, bind := bytes.Repeat([]byte{5}, era.KeySize), []byte("bound")
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, nonce := sha256.Sum256(key), bytes.Repeat([]byte{6}, gcm.NonceSize())
+	plain := []byte(`{"c":"call","r":2,"a":1,"e":"2999-01-01T00:00:00Z"}`)
+	text := base64.RawURLEncoding.EncodeToString(gcm.Seal(slices.Concat(id[:4], nonce), nonce, plain, bind))
+	if state, refused := openState(era.Keys{key}, text, bind, time.Now()); refused != nil || state.CallID != "call" || state.Round != 2 {
+		t.Errorf("%+v, refused: %+v", state, refused)
 	}
 }
