@@ -120,7 +120,7 @@ func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) boo
 		rec := s.rec.Load()
 		switch serial, ok := serials[s.id]; {
 		case !ok:
-			e.drop(s, errGone)
+			e.drop(s)
 		case rec == nil:
 		case serial > rec.Serial:
 			if err := e.refresh(ctx, s); err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -162,10 +162,10 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 			return
 		}
 		if a := s.attached(); a != nil {
-			a.tasks.spawn(func(w *standalone) { _ = w.sendListChanges() })
+			a.tasks.sendListChanges()
 		}
 	case state.SessionDeleted:
-		e.drop(s, errGone)
+		e.drop(s)
 	case state.RequestCancelled:
 		e.cancelHere(s, b.RequestID)
 	case state.RequestBegan:

@@ -163,7 +163,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(rec, err)
 		return
 	}
-	e.drop(s, errGone)
+	e.drop(s)
 	out.Accept()
 }
 

@@ -202,7 +202,7 @@ func (e *Era) create(ctx context.Context, in *mcp.Incoming, id, seal string) (*l
 		if err := e.store.Delete(sctx, id); err != nil {
 			e.o.Logger.Warn("a session that has ended could not be deleted again", "error", err)
 		}
-		e.drop(s, errGone)
+		e.drop(s)
 		return nil, gone
 	}
 	return s, nil

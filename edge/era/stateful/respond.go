@@ -1,6 +1,7 @@
 package stateful
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (e *Era) stateError(what string, err error) *mcp.Error {
 func (e *Era) storeError(s *localSession, err error) *mcp.Error {
 	me := e.stateError("state operation failed", err)
 	if me != nil && me.Kind == mcp.KindSessionNotFound {
-		e.drop(s, errGone)
+		e.drop(s)
 	}
 	return me
 }
@@ -176,19 +177,17 @@ func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
 	return era.Failure(rules, id, e.failed(r, f, err)).Body
 }
 
-// failed returns the error of a failure. why is the store's error, or nil.
+// failed returns the error of a failure. why is call.Reply.Err.
 func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
-	switch {
-	case f == call.NoSession:
+	switch f {
+	case call.NoSession:
 		return sessionNotFound()
-	case f == call.Leaving:
+	case call.Leaving:
 		return mcp.ShuttingDown()
-	case f == call.NoStore:
+	case call.NoStore:
 		return stateError(state.ErrUnavailable)
-	case f == call.Full && errors.Is(why, state.ErrLimit):
-		return stateError(why)
-	case f == call.Full:
-		return stateError(state.ErrLimit)
+	case call.Full:
+		return stateError(cmp.Or(why, state.ErrLimit))
 	}
 	return texts.Error(r, f, e.o.CallLifetime)
 }

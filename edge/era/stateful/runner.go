@@ -155,7 +155,7 @@ func (c *runner) stored(w *runtime.Stored) {
 	}
 	switch call.FaultOf(w.Err) {
 	case call.Gone:
-		c.e.drop(c.s, errGone)
+		c.e.drop(c.s)
 	case call.NoRoom:
 		c.e.o.Telemetry.Hit(limitOf(w.Err, telemetry.BoundStreams))
 	}

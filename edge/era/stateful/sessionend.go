@@ -6,13 +6,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
 )
 
-// drop removes a session and ends its work on this replica.
-func (e *Era) drop(s *localSession, cause error) {
+// drop removes a session that no longer exists and ends its work on this replica.
+func (e *Era) drop(s *localSession) {
 	e.sessions.remove(s)
-	s.end(cause)
-	if errors.Is(cause, errGone) {
-		e.calls.End(s.id)
-	}
+	s.end(errGone)
+	e.calls.End(s.id)
 }
 
 // end ends the session's work on this replica, except for calls, which the runtime.Replica ends.

@@ -169,7 +169,7 @@ func (e *Era) refresh(ctx context.Context, s *localSession) error {
 	s.loadErr = err
 	switch {
 	case errors.Is(err, state.ErrNotFound):
-		e.drop(s, errGone)
+		e.drop(s)
 	case err != nil:
 		e.counters.StateErrors.Add(1)
 		if s.rec.Load() == nil {

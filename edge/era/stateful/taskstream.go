@@ -54,12 +54,12 @@ func (t *taskReports) begin(w *standalone) {
 	t.set(w.s.rec.Load().Tasks, true)
 }
 
-// spawn runs fn with the attached stream, if it can be written to, in a goroutine.
-func (t *taskReports) spawn(fn func(w *standalone)) {
+// sendListChanges sends the changes of lists, in a goroutine, if the stream can be written to.
+func (t *taskReports) sendListChanges() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open {
-		t.all.Go(func() { fn(t.w) })
+		t.all.Go(func() { _ = t.w.sendListChanges() })
 	}
 }
 
