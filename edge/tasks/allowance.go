@@ -25,17 +25,10 @@ const (
 type allowances struct {
 	// holder is charged with the arguments while they are in memory; nil disables the charge.
 	holder *budget.Holder
-	// questions and bytes are the remaining allowances.
+	// questions and bytes are the used parts of the allowances.
 	questions, bytes atomic.Int64
 	// begun is true once the first task of the list has its part.
 	begun bool
-}
-
-func newAllowances(holder *budget.Holder) *allowances {
-	a := &allowances{holder: holder}
-	a.questions.Store(listQuestions)
-	a.bytes.Store(listArguments)
-	return a
 }
 
 // divide returns the parts of the next n tasks of the list. It is not for concurrent use.
@@ -66,7 +59,7 @@ type allowance struct {
 
 // ask takes one request to the policy server from the allowance.
 func (a *allowance) ask() error {
-	if a.all.questions.Add(-1) < 0 && !a.first {
+	if a.all.questions.Add(1) > listQuestions && !a.first {
 		a.err = errAllowanceSpent
 	}
 	return a.err
@@ -74,7 +67,7 @@ func (a *allowance) ask() error {
 
 // read takes arguments of n bytes from the allowance and charges them until done is called.
 func (a *allowance) read(n int) error {
-	if a.all.bytes.Add(-int64(n)) < 0 && !a.first {
+	if a.all.bytes.Add(int64(n)) > listArguments && !a.first {
 		a.err = errAllowanceSpent
 		return a.err
 	}

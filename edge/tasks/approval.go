@@ -29,6 +29,9 @@ type Waiting struct {
 	mcp.Approval
 	// Since is when it began to wait.
 	Since time.Time
+
+	// key is that of its question.
+	key string
 }
 
 // ErrNotWaiting means that a task does not wait for an approval: it has ended, the approval was
@@ -67,7 +70,10 @@ func (v *view) waiting() (*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Waiting{ID: v.id, ApprovalID: approvalID(v.approval.Key), Approval: *a, Since: v.approval.At}, nil
+	if mcp.Outlasts(v.Principal.Until, a.Requester.Until) {
+		a.Requester.Until = v.Principal.Until // The requester has renewed its credentials: see renew.
+	}
+	return &Waiting{ID: v.ID, ApprovalID: approvalID(v.approval.Key), Approval: *a, Since: v.approval.At, key: v.approval.Key}, nil
 }
 
 // approvalID returns the id of an approval with the key of its question, which is random.
@@ -79,23 +85,15 @@ func approvalID(key string) string {
 // Approvals returns the tasks of a page of at most most tasks that wait for an approval, and the
 // cursor of the next page, as Inspected does. An empty page may not be the last one.
 func (t *Tasks) Approvals(ctx context.Context, cursor string, most int) (page []*Waiting, next string, err error) {
-	found, next, err := t.store.List(ctx, cursor, most)
+	views, next, err := t.pageOf(ctx, cursor, most)
 	if err != nil {
 		return nil, "", err
 	}
-	ids := make([]string, len(found))
-	for i := range found {
-		ids[i] = found[i].ID
-	}
-	views, err := t.glances(ctx, ids)
-	if err != nil {
-		return nil, "", mediumError(err)
-	}
-	for i, v := range views {
-		if v == nil || v.approval == nil {
+	for _, v := range views {
+		if v.approval == nil {
 			continue
 		}
-		_, w, err := t.waitingOf(ctx, found[i].Session)
+		w, err := t.waitingOf(ctx, v.Session)
 		switch {
 		case err == nil:
 			page = append(page, w)
@@ -113,30 +111,52 @@ func (t *Tasks) Approval(ctx context.Context, id string) (*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, w, err := t.waitingOf(ctx, s.Session)
-	return w, err
+	return t.waitingOf(ctx, s.Session)
 }
 
-// waitingOf returns a task and the approvals that it waits for, or ErrNotWaiting. It ends a wait
-// that has expired.
-func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*view, *Waiting, error) {
-	v, err := t.view(ctx, s)
+// waitingOf returns the approvals that a task waits for, or ErrNotWaiting. It ends a wait that has
+// expired.
+func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*Waiting, error) {
+	v, err := t.read(ctx, nil, s, nil)
 	if err != nil {
-		return nil, nil, mediumError(err)
+		return nil, mediumError(err)
 	}
 	w, err := v.waiting()
 	if err == nil && w != nil && t.isOver(w) {
-		err = t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired})
+		err = t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired})
 		w = nil
 	}
 	if err == nil && w == nil {
 		err = ErrNotWaiting
 	}
-	return v, w, err
+	return w, err
 }
 
 // isOver reports whether the time has passed in which an approval can be given.
 func (t *Tasks) isOver(w *Waiting) bool { return !time.Now().Before(w.Expires) }
+
+// MayDecide returns the approvals that a task waits for. It returns an error if a principal may not
+// decide now on those with the id approval. It makes no decision, but ends a wait that has expired.
+// The errors are those of Decide.
+func (t *Tasks) MayDecide(ctx context.Context, id, approval string, by *mcp.Principal) (*Waiting, error) {
+	w, _, err := t.approvable(ctx, id, approval, by)
+	return w, err
+}
+
+// approvable is MayDecide, and returns the digests of the approvals that the principal may give.
+func (t *Tasks) approvable(ctx context.Context, id, approval string, by *mcp.Principal) (w *Waiting, digests [][]byte, err error) {
+	if w, err = t.Approval(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	if w.ApprovalID != approval {
+		return nil, nil, ErrOtherApproval
+	}
+	if t.o.Approvable == nil {
+		return w, nil, mcp.Errorf(mcp.KindForbidden, "there is no policy by which anybody approves")
+	}
+	digests, err = t.o.Approvable(by, &w.Approval)
+	return w, digests, err
+}
 
 // Decide records the decision of a principal on the approvals that a task waits for: a grant, or a
 // refusal with a reason. approval is the Waiting.ApprovalID that the principal was shown. The task
@@ -148,43 +168,29 @@ func (t *Tasks) Decide(ctx context.Context, id, approval string, by *mcp.Princip
 		return nil, mcp.ShuttingDown()
 	}
 	defer t.work.Leave()
-	s, err := t.store.Load(ctx, id, false)
-	if err != nil {
-		return nil, err
-	}
-	v, w, err := t.waitingOf(ctx, s.Session)
-	if err != nil {
-		return nil, err
-	}
-	if w.ApprovalID != approval {
-		return nil, ErrOtherApproval
-	}
-	granted, err := t.approvable(by, w)
+	w, digests, err := t.approvable(ctx, id, approval, by)
 	if err != nil {
 		return nil, err
 	}
 	verdict := &mcp.ApprovalVerdict{End: mcp.ApprovalRefused, By: mcp.ApproverOf(by), Reason: reason}
 	if grant {
-		verdict.End, verdict.Granted = mcp.ApprovalGranted, granted
+		verdict.End, verdict.Granted = mcp.ApprovalGranted, digests
 	}
-	if mcp.Outlasts(s.Principal.Until, w.Requester.Until) {
-		w.Requester.Until = s.Principal.Until // The requester has renewed its credentials: see renew.
-	}
-	return w, t.conclude(ctx, v, &w.Approval, verdict)
+	return w, t.conclude(ctx, w, verdict)
 }
 
 // conclude stores the end of a task's wait for an approval, which continues the task. The error is
 // ErrNotWaiting if the wait has already ended, also if the task waits for another approval since
-// the view was read: the store compares the keys of the questions.
-func (t *Tasks) conclude(ctx context.Context, v *view, a *mcp.Approval, verdict *mcp.ApprovalVerdict) error {
-	verdict.Call = a.Call
+// the task was read: the store compares the keys of the questions.
+func (t *Tasks) conclude(ctx context.Context, w *Waiting, verdict *mcp.ApprovalVerdict) error {
+	verdict.Call = w.Call
 	raw, err := json.Marshal(verdict)
 	if err != nil {
 		return err
 	}
-	t.expiries.stop(v.id)                 // Before the answer, with which the next round may begin to wait.
+	t.expiries.stop(w.ID)                 // Before the answer, with which the next round may begin to wait.
 	ctx = mcp.WithToken(ctx, mcp.Token{}) // The backend gets nothing of the approver.
-	status, release, err := t.calls.AnswerNow(ctx, v.id, v.approval.Key, state.Answer{Result: raw, Token: t.o.Text(), By: a.Requester}, a.Requester)
+	status, release, err := t.calls.AnswerNow(ctx, w.ID, w.key, state.Answer{Result: raw, Token: t.o.Text(), By: w.Requester}, w.Requester)
 	if err != nil {
 		return err
 	}
@@ -204,10 +210,10 @@ func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, 
 	if err != nil || w == nil || !t.isOver(w) {
 		return v, nil
 	}
-	if err := t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
-		return nil, t.storeError(v.id, err)
+	if err := t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
+		return nil, t.storeError(v.ID, err)
 	}
-	return t.load(ctx, memory, v.id, who)
+	return t.load(ctx, memory, v.ID, who)
 }
 
 // expireLater ends the wait of a task when its time has passed. If this replica is lost, the next
@@ -244,11 +250,11 @@ func (t *Tasks) renew(ctx context.Context, v *view, who *mcp.Principal, withheld
 		if e := mcp.AsError(withheld); e.Kind != mcp.KindForbidden || e.Challenge != nil || errors.Is(e, mcp.ErrUndecided) {
 			return
 		}
-		err = t.conclude(ctx, v, &w.Approval, &mcp.ApprovalVerdict{End: mcp.ApprovalRevoked})
-	} else if mcp.Outlasts(who.Until, v.creator.Until) && w.Requester.GivesSameRights(who) {
+		err = t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalRevoked})
+	} else if mcp.Outlasts(who.Until, v.Principal.Until) && w.Requester.GivesSameRights(who) {
 		sctx, cancel := state.Bounded(ctx)
 		defer cancel()
-		_, err = t.store.Update(sctx, v.id, state.Patch{Until: &who.Until})
+		_, err = t.store.Update(sctx, v.ID, state.Patch{Until: &who.Until})
 	}
 	if err != nil && !errors.Is(err, ErrNotWaiting) {
 		t.o.Logger.Warn("what the requester of a task that waits for an approval may do now could not be stored", "error", err)

@@ -35,7 +35,7 @@ func TestApprovalsLeaveNothing(t *testing.T) {
 				if err != nil && !errors.Is(err, ErrNotWaiting) {
 					t.Fatal(err)
 				}
-				return err == nil && a.expiries.len() == 1
+				return err == nil && a.timers() == 1
 			})
 			return id
 		}
@@ -53,7 +53,14 @@ func TestApprovalsLeaveNothing(t *testing.T) {
 			if err := end(begin()); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
-			await.Until(t, "a task that was "+what+" to leave no timer", func() bool { return a.expiries.len() == 0 })
+			await.Until(t, "a task that was "+what+" to leave no timer", func() bool { return a.timers() == 0 })
 		}
 	})
+}
+
+// timers returns the number of timers for waits of tasks.
+func (r *replica) timers() int {
+	r.expiries.mu.Lock()
+	defer r.expiries.mu.Unlock()
+	return len(r.expiries.timers)
 }

@@ -22,8 +22,6 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 		default:
 		}
 	})()
-	again := time.NewTimer(lookAgain)
-	defer again.Stop()
 	for {
 		v, err := t.load(ctx, memory, id, who)
 		if err == nil {
@@ -35,10 +33,9 @@ func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string
 		if err == nil && done(v) {
 			return v, nil
 		}
-		again.Reset(lookAgain)
 		select {
 		case <-changed:
-		case <-again.C:
+		case <-time.After(lookAgain):
 		case <-ctx.Done():
 		case <-t.calls.Closing():
 		}

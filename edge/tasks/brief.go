@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -24,17 +23,12 @@ type brief struct {
 	Poll    int64     `json:"poll,omitempty"`
 	Message string    `json:"message,omitempty"`
 	Updated time.Time `json:"updated"`
-	// Asked are the questions of the last round that asked the client.
-	Asked []briefAsk `json:"asked,omitempty"`
+	// Asked are the questions of the last round that asked the client: in a stored brief, their keys and methods.
+	Asked []entry `json:"asked,omitempty"`
 	// Ended is the final status of the task; empty if it has not ended. ToolError is set at its
 	// end.
 	Ended     Status `json:"ended,omitempty"`
 	ToolError bool   `json:"toolError,omitempty"`
-}
-
-type briefAsk struct {
-	Key    string     `json:"key"`
-	Method mcp.Method `json:"method"`
 }
 
 // briefText bounds the message of a brief, in bytes.
@@ -46,20 +40,16 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 	if len(r.Brief) > 0 && json.Unmarshal(r.Brief, &b) != nil {
 		return noBrief
 	}
-	asked := false
 	for i := range w.Entries {
-		x := &w.Entries[i]
 		var e entry
-		if json.Unmarshal(x.Data, &e) != nil {
+		if json.Unmarshal(w.Entries[i].Data, &e) != nil {
 			return noBrief
 		}
-		if x.Kind == state.EntryRequest {
-			if !asked {
-				b.Asked, asked = nil, true
-			}
-			b.Asked = append(b.Asked, briefAsk{e.Key, e.Method})
-		}
-		b.take(x.Kind, &e)
+		b.take(w.Entries[i].Kind, &e)
+	}
+	b.Message = clipText(b.Message, briefText)
+	for i := range b.Asked {
+		b.Asked[i] = entry{Key: b.Asked[i].Key, Method: b.Asked[i].Method}
 	}
 	raw, err := json.Marshal(&b)
 	if err == nil && len(raw) > medium.MaxBrief { // Lists read the keys of questions from the record, and show no methods.
@@ -75,7 +65,7 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 // noBrief is the brief of a task whose brief cannot be made: lists read its log.
 var noBrief = []byte("{}")
 
-// take is view.take for a brief.
+// take applies an entry of the task's log. The start of a run is not a change for clients.
 func (b *brief) take(kind state.EntryKind, e *entry) {
 	if e.Run == nil || b.Updated.IsZero() {
 		b.Updated = e.At
@@ -84,25 +74,23 @@ func (b *brief) take(kind state.EntryKind, e *entry) {
 	case kind == state.EntryNotice && e.Tool != "":
 		b.Tool, b.Backend, b.Poll, b.Arguments = e.Tool, e.Backend, e.Poll, len(e.Arguments)
 	case kind == state.EntryLog && e.Message != "":
-		b.Message = clipText(e.Message)
+		b.Message = e.Message
+	case kind == state.EntryRequest:
+		if len(b.Asked) > 0 && roundOf(b.Asked[0].Key) != roundOf(e.Key) {
+			b.Asked = nil // The questions of earlier rounds are answered.
+		}
+		b.Asked = append(b.Asked, *e)
 	case kind == state.EntryResponse:
 		b.Asked, b.Ended, b.ToolError = nil, Completed, e.ToolError
 		switch text := e.errorText(); {
 		case e.Cancelled:
 			b.Ended = Cancelled
 		case e.Failure != nil:
-			b.Ended, b.Message = Failed, clipText(e.Failure.Message)
+			b.Ended, b.Message = Failed, e.Failure.Message
 		case text != "":
 			b.Message = text
 		}
 	}
-}
-
-func clipText(s string) string {
-	if len(s) <= briefText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:briefText], "") + "…"
 }
 
 // glances reads tasks for a list without their logs; nil for a task that no longer exists. A task
@@ -137,27 +125,11 @@ func (t *Tasks) summarized(ctx context.Context, g *medium.Summary) (*view, error
 	s := g.Session
 	var b brief
 	if len(g.Brief) == 0 || json.Unmarshal(g.Brief, &b) != nil || b.Tool == "" || g.Ended != (b.Ended != "") {
-		return t.view(ctx, s)
+		return t.read(ctx, nil, s, nil)
 	}
-	v := &view{
-		id: s.ID, creator: &s.Principal, set: s.Set, status: Working, version: s.Version, created: s.Created, updated: b.Updated, keep: s.Keep,
-		tool: b.Tool, backend: b.Backend, poll: time.Duration(b.Poll) * time.Millisecond, message: b.Message, partial: true,
-		arguments: b.Arguments,
-	}
-	if g.Ended {
-		v.status, v.end = b.Ended, &entry{At: b.Updated, ToolError: b.ToolError, Cancelled: b.Ended == Cancelled}
-		return v, nil
-	}
-	methods := make(map[string]mcp.Method, len(b.Asked))
-	for _, q := range b.Asked {
-		methods[q.Key] = q.Method
-	}
-	for _, key := range g.Waits {
-		v.ask(&entry{Key: key, Method: methods[key]})
-	}
-	if len(v.asks) > 0 {
-		v.status = InputRequired
-	}
+	v := viewOf(s)
+	v.brief, v.partial = b, true
+	v.settle(g.Waits)
 	return v, nil
 }
 
@@ -169,9 +141,9 @@ func (t *Tasks) argumentsOf(ctx context.Context, v *view) (json.RawMessage, erro
 	}
 	sctx, cancel := state.Bounded(ctx)
 	defer cancel()
-	page, err := t.store.Read(sctx, v.id, stream, medium.Position{}, 1)
+	page, err := t.store.Read(sctx, v.ID, stream, medium.Position{}, 1)
 	if err != nil || len(page.Entries) == 0 {
-		return nil, t.storeError(v.id, cmp.Or(err, state.ErrNotFound))
+		return nil, t.storeError(v.ID, cmp.Or(err, state.ErrNotFound))
 	}
 	var e entry
 	if err := json.Unmarshal(page.Entries[0].Data, &e); err != nil {

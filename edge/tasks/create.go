@@ -170,7 +170,7 @@ func (x *runner) begins(queued bool) state.Entry {
 // atOnce makes a task before it calls the backend.
 func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *runner) (mcp.Reply, error) {
 	rec := x.record()
-	x.advance(stageBegins)
+	x.begun.Store(true)
 	x.fill(rec)
 	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins(true)}, &runtime.Claimed{Runner: x, Context: x.Context})
 	if err != nil {
@@ -178,15 +178,15 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)
 	}
 	t.counters.Created.Add(1)
-	t.recent.note(x.session.ID)
+	t.noteRecent(x.session.ID)
 	queued := time.Now()
 	t.turns.take(c.Principal.Key(), x, func() {
 		t.o.Telemetry.TaskBegan(time.Since(queued))
 		begin()
 	})
-	return t.createdReply(ctx, rules, c, &view{
-		id: x.session.ID, set: x.session.Set, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
-	}), nil
+	v := viewOf(x.session)
+	v.Poll = x.support.Poll.Milliseconds()
+	return t.createdReply(rules, c, v), nil
 }
 
 // notBegun returns the error of a task that could not begin. It erases the task, which may exist
@@ -263,12 +263,12 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		return t.notStored(out.ended)
 	}
 	t.counters.Created.Add(1)
-	t.recent.note(x.session.ID)
-	v, err := t.view(ctx, x.session)
+	t.noteRecent(x.session.ID)
+	v, err := t.read(ctx, nil, x.session, nil)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	return t.createdReply(ctx, rules, c, v), nil
+	return t.createdReply(rules, c, v), nil
 }
 
 // request receives the end of a call that may become a task for the call's request.

@@ -1,8 +1,9 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,34 +16,34 @@ import (
 // entry is one entry of a task's log; its kind determines which members it has.
 type entry struct {
 	// At is the time of the write.
-	At time.Time `json:"at"`
+	At time.Time `json:"at,omitzero"`
 	// Tool, its Backend at that time, and Poll, in milliseconds, are set only in the first entry,
 	// an EntryNotice.
-	Tool    string `json:"tool"`
-	Backend string `json:"backend"`
-	Poll    int64  `json:"poll"`
+	Tool    string `json:"tool,omitempty"`
+	Backend string `json:"backend,omitempty"`
+	Poll    int64  `json:"poll,omitempty"`
 	// Arguments are those of the call, in the first entry. Decisions on requests that name the task
 	// use them.
-	Arguments json.RawMessage `json:"arguments"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Token is the client's progress token, in the first entry, for revisions with sessions.
-	Token json.RawMessage `json:"token"`
+	Token json.RawMessage `json:"token,omitempty"`
 	// Run is the run that begins with the entry: in the first entry and after a claim. nil
 	// otherwise, and in entries of previous releases.
-	Run *claim `json:"run"`
+	Run *claim `json:"run,omitempty"`
 	// Message is set in an EntryLog, with the progress from which it was made: numbers, or empty.
-	Message  string          `json:"message"`
-	Progress json.RawMessage `json:"progress"`
-	Total    json.RawMessage `json:"total"`
+	Message  string          `json:"message,omitempty"`
+	Progress json.RawMessage `json:"progress,omitempty"`
+	Total    json.RawMessage `json:"total,omitempty"`
 	// Key, Method and Params are set in an EntryRequest. The key is the id of its Ask.
-	Key    string          `json:"key"`
-	Method mcp.Method      `json:"method"`
-	Params json.RawMessage `json:"params"`
+	Key    string          `json:"key,omitempty"`
+	Method mcp.Method      `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
 	// Result, Failure or Cancelled is set in an EntryResponse. ToolError is true if the result has
 	// isError.
-	Result    json.RawMessage `json:"result"`
-	ToolError bool            `json:"toolError"`
-	Failure   *failure        `json:"error"`
-	Cancelled bool            `json:"cancelled"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	ToolError bool            `json:"toolError,omitempty"`
+	Failure   *failure        `json:"error,omitempty"`
+	Cancelled bool            `json:"cancelled,omitempty"`
 }
 
 // claim is the replica that runs the task from now on, and the round that it runs.
@@ -51,73 +52,36 @@ type claim struct {
 	// Round, Attempt and Lapses are those of the record (state.Request).
 	Round   int `json:"round"`
 	Attempt int `json:"attempt"`
-	Lapses  int `json:"lapses"`
+	Lapses  int `json:"lapses,omitempty"`
 	// Queued means that the backend is called later, in the task's turn.
-	Queued bool `json:"queued"`
+	Queued bool `json:"queued,omitempty"`
 }
 
 // failure is a stored error. Each revision has its own code for the kind.
 type failure struct {
 	Kind    string          `json:"kind"`
 	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// encode writes raw members unchanged.
+// encode returns the entry as JSON. The members of unbounded size are written unchanged.
 func (e entry) encode() []byte {
-	if e.At.IsZero() {
-		e.At = time.Now()
+	e.At = cmp.Or(e.At, time.Now()).UTC()
+	raw := [...]struct {
+		name  string
+		value json.RawMessage
+	}{{"params", e.Params}, {"result", e.Result}, {"arguments", e.Arguments}}
+	e.Params, e.Result, e.Arguments = nil, nil, nil
+	dst, err := json.Marshal(&e)
+	if err != nil { // a raw member that is not JSON
+		return failed(err)
 	}
-	dst := append(make([]byte, 0, len(e.Result)+len(e.Params)+len(e.Arguments)+128), `{"at":"`...)
-	dst = append(e.At.UTC().AppendFormat(dst, time.RFC3339Nano), '"')
-	text := func(key, value string) {
-		if value != "" {
-			dst = jsonrpc.AppendString(append(dst, key...), value)
+	dst = dst[:len(dst)-1]
+	for _, m := range raw {
+		if m.value != nil {
+			dst = jsonrpc.AppendMember(slices.Grow(dst, len(m.name)+len(m.value)+5), m.name, m.value)
 		}
 	}
-	raw := func(key string, value json.RawMessage) {
-		if value != nil {
-			dst = append(append(dst, key...), value...)
-		}
-	}
-	text(`,"tool":`, e.Tool)
-	text(`,"backend":`, e.Backend)
-	if e.Poll > 0 {
-		dst = strconv.AppendInt(append(dst, `,"poll":`...), e.Poll, 10)
-	}
-	raw(`,"token":`, e.Token)
-	if r := e.Run; r != nil {
-		dst = jsonrpc.AppendString(append(dst, `,"run":{"replica":`...), r.Replica)
-		dst = strconv.AppendInt(append(dst, `,"round":`...), int64(r.Round), 10)
-		dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(r.Attempt), 10)
-		if r.Lapses > 0 {
-			dst = strconv.AppendInt(append(dst, `,"lapses":`...), int64(r.Lapses), 10)
-		}
-		if r.Queued {
-			dst = append(dst, `,"queued":true`...)
-		}
-		dst = append(dst, '}')
-	}
-	text(`,"message":`, e.Message)
-	raw(`,"progress":`, e.Progress)
-	raw(`,"total":`, e.Total)
-	text(`,"key":`, e.Key)
-	text(`,"method":`, string(e.Method))
-	raw(`,"params":`, e.Params)
-	raw(`,"result":`, e.Result)
-	if e.ToolError {
-		dst = append(dst, `,"toolError":true`...)
-	}
-	if f := e.Failure; f != nil {
-		text(`,"error":{"kind":`, f.Kind)
-		dst = jsonrpc.AppendString(append(dst, `,"message":`...), f.Message)
-		raw(`,"data":`, f.Data)
-		dst = append(dst, '}')
-	}
-	if e.Cancelled {
-		dst = append(dst, `,"cancelled":true`...)
-	}
-	raw(`,"arguments":`, e.Arguments)
 	return append(dst, '}')
 }
 
@@ -144,13 +108,13 @@ func statusEntry(message string) *state.Entry {
 
 // progresses returns a status message made from progress.
 func progresses(params json.RawMessage) *state.Entry {
-	e := entry{Message: statusOf(params)}
-	if raw, ok := jsonrpc.Member(params, "progress"); ok && jsonrpc.TypeOf(raw) == jsonrpc.Number {
-		e.Progress = raw
+	number := func(name string) json.RawMessage {
+		if raw, _ := jsonrpc.Member(params, name); jsonrpc.TypeOf(raw) == jsonrpc.Number {
+			return raw
+		}
+		return nil
 	}
-	if raw, ok := jsonrpc.Member(params, "total"); ok && jsonrpc.TypeOf(raw) == jsonrpc.Number {
-		e.Total = raw
-	}
+	e := entry{Message: statusOf(params), Progress: number("progress"), Total: number("total")}
 	return &state.Entry{Kind: state.EntryLog, Data: e.encode()}
 }
 
@@ -184,11 +148,16 @@ func (e *entry) errorText() string {
 	}
 	for _, block := range result.Content {
 		if block.Type == "text" && block.Text != "" {
-			if len(block.Text) <= maxErrorText {
-				return block.Text
-			}
-			return strings.ToValidUTF8(block.Text[:maxErrorText], "") + "…"
+			return clipText(block.Text, maxErrorText)
 		}
 	}
 	return ""
+}
+
+// clipText shortens a text that is longer than most bytes.
+func clipText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -46,10 +46,3 @@ func (x *expiries) stop(task string) {
 		delete(x.timers, task)
 	}
 }
-
-// len returns the number of tasks for which something is set.
-func (x *expiries) len() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.timers)
-}

@@ -222,18 +222,18 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 
 // takePlain appends the changes of a task in the form of the revisions with sessions.
 func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []mcp.Change {
-	if first && v.status == Working && v.message == "" {
+	if first && v.status == Working && v.Message == "" {
 		return out
 	}
 	if progress, err := strconv.ParseFloat(string(v.progress), 64); v.token != nil && err == nil && !v.over() && one.progress.Advance(progress) {
 		out = append(out, mcp.Change{Kind: mcp.TaskProgress, Task: string(appendProgress(nil, v))})
 	}
-	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.version), v)), Over: v.over()})
+	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.Version), v)), Over: v.over()})
 }
 
 // appendState appends the values that distinguish two states of a task.
 func (t *Tasks) appendState(dst []byte, v *view) []byte {
-	dst = v.updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
+	dst = v.Updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
 	for _, e := range v.asks {
 		dst = append(append(dst, ' '), e.Key...)
 	}

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -88,27 +89,18 @@ type Step struct {
 
 // history reads a task of any principal. The errors are those of Inspect.
 func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
-	sctx, cancel := state.Bounded(ctx)
-	defer cancel()
-	s, err := t.store.Load(sctx, id, false)
+	h := new(History)
+	v, err := t.find(ctx, id, h.take)
 	if err != nil {
 		return nil, err
 	}
-	h := new(History)
-	v, err := t.read(ctx, nil, s.Session, h.take)
-	if err != nil {
-		return nil, mediumError(err)
-	}
-	h.Report, h.Trace = *v.report(s.Principal), v.trace
-	if name, ok := jsonrpc.Member(s.ClientInfo, "name"); ok {
+	h.Report, h.Trace = *v.report(), v.trace
+	if name, ok := jsonrpc.Member(v.ClientInfo, "name"); ok {
 		h.Client, _ = jsonrpc.Unquote(name)
 	}
 	for i := range h.Steps {
-		for _, q := range v.asks {
-			if h.Steps[i].Key != "" && h.Steps[i].Key == q.Key {
-				h.Steps[i].Waits = true
-			}
-		}
+		s := &h.Steps[i]
+		s.Waits = s.Key != "" && slices.ContainsFunc(v.asks, func(q entry) bool { return q.Key == s.Key })
 	}
 	return h, nil
 }

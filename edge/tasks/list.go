@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,11 +32,11 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if after != "" {
-		ids = ids[firstAfter(ids, after):]
+	if after != "" { // the last task of the previous page, or what precedes the next one
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id >= after })
 	}
 	var views []*view
-	last, left := after, newAllowances(c.Memory.Holder())
+	last, left := after, &allowances{holder: c.Memory.Holder()}
 	for spent := false; len(views) == 0 && len(ids) > 0 && !spent; {
 		page := ids[:min(len(ids), t.o.PageSize)]
 		n := 0
@@ -76,16 +75,6 @@ func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) 
 	return ids, nil
 }
 
-// firstAfter returns the index of the first of the ids, newest first, that follows after. after
-// may no longer exist.
-func firstAfter(ids []string, after string) int {
-	i, there := slices.BinarySearchFunc(ids, after, func(id, after string) int { return strings.Compare(after, id) })
-	if there {
-		i++
-	}
-	return i
-}
-
 // readConcurrently calls read for each of n tasks, at most maxLoads at a time, and returns when all calls
 // have.
 func readConcurrently(n int, read func(i int)) {
@@ -114,7 +103,7 @@ func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	who, parts := &c.Principal, left.divide(len(page))
 	readConcurrently(len(page), func(i int) {
 		v := views[i]
-		if v == nil || v.set != c.Set || !v.creator.Is(who) {
+		if v == nil || v.Set != c.Set || !v.Principal.Is(who) {
 			views[i] = nil
 			return
 		}

@@ -28,11 +28,15 @@ func (s *questionless) Read(ctx context.Context, session, stream string, after m
 	return page, err
 }
 
-func (s *questionless) Asking(ctx context.Context, session, ask string) (*medium.Record, error) {
-	if s.lost.Load() {
-		return nil, nil
+func (s *questionless) Summaries(ctx context.Context, sessions []string, stream string) ([]*medium.Summary, error) {
+	found, err := s.Store.Summaries(ctx, sessions, stream)
+	for i, g := range found {
+		if g != nil && s.lost.Load() {
+			lost := *g
+			lost.Waits, found[i] = nil, &lost
+		}
 	}
-	return s.Store.Asking(ctx, session, ask)
+	return found, err
 }
 
 func (s *questionless) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {

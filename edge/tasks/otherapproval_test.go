@@ -217,7 +217,7 @@ func (r *replica) approvalKey(id string) string {
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
-	v, err := r.view(r.w.t.Context(), s.Session)
+	v, err := r.read(r.w.t.Context(), nil, s.Session, nil)
 	if err != nil {
 		r.w.t.Fatal(err)
 	}

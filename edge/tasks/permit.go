@@ -42,23 +42,23 @@ var (
 // creator.
 func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
 	own := v.createdBy(&c.Principal)
-	if v.set != c.Set {
+	if v.Set != c.Set {
 		switch {
 		case !own:
-			return unknown(v.id)
+			return unknown(v.ID)
 		case !what.creator:
-			return otherEndpointError(v.set)
+			return otherEndpointError(v.Set)
 		}
 		there := *c
-		there.Set = v.set
+		there.Set = v.Set
 		c = &there
 	}
-	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Unrecorded: what.quiet, RulesOnly: what.local}
+	call := mcp.TaskCall{ID: v.ID, Tool: v.Tool, Backend: v.Backend, Creator: own && what.creator, Unrecorded: what.quiet, RulesOnly: what.local}
 	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
 	if what.within != nil {
 		call.Ask = what.within.ask
 		call.Arguments = func() (json.RawMessage, error) {
-			if err := what.within.read(v.arguments); err != nil {
+			if err := what.within.read(v.Arguments); err != nil {
 				return nil, err
 			}
 			return t.argumentsOf(ctx, v)
@@ -70,7 +70,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	case hidden && own:
 		return hiddenError(mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it"), err)
 	case hidden:
-		return hiddenError(unknown(v.id), err)
+		return hiddenError(unknown(v.ID), err)
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func hiddenError(e *mcp.Error, why error) *mcp.Error {
 // createdBy reports whether a caller of the task's principal created it: by the same client, for
 // the same actor.
 func (v *view) createdBy(who *mcp.Principal) bool {
-	return v.creator.Is(who) && v.creator.Client == who.Client && v.creator.Actor == who.Actor
+	return v.Principal.Is(who) && v.Principal.Client == who.Client && v.Principal.Actor == who.Actor
 }
 
 // visible returns the part of a task of the caller's principal that the caller may see, or nil.
@@ -112,7 +112,7 @@ func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 // of the task.
 func (v *view) statusOnly() *view {
 	b := *v
-	b.message, b.token, b.progress, b.total, b.asks, b.args, b.approval = "", nil, nil, nil, nil, nil, nil
+	b.Message, b.token, b.progress, b.total, b.asks, b.args, b.approval = "", nil, nil, nil, nil, nil, nil
 	return &b
 }
 
@@ -127,13 +127,13 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 		return mcp.Reply{}, err
 	}
 	seen, withheld := t.visible(ctx, rules, c, v, useRequest)
-	if v.approval != nil && v.set == c.Set && v.createdBy(&c.Principal) {
+	if v.approval != nil && v.Set == c.Set && v.createdBy(&c.Principal) {
 		t.renew(ctx, v, &c.Principal, withheld)
 	}
 	if seen == nil || withheld != nil && rules.Stateless && v.status != Working && v.status != Cancelled {
 		return mcp.Reply{}, withheld
 	}
-	return t.stateReply(ctx, rules, c, seen)
+	return t.stateReply(rules, c, seen), nil
 }
 
 // challenge requests other credentials if tasks/result needs them. It is the only request about

@@ -4,66 +4,24 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
+	"sync/atomic"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// recent holds the most recently used tasks of a replica, and the last history read of each. The
-// zero value holds none. Safe for concurrent use.
-type recent struct {
-	most int
+// recent has the most recently used tasks of a replica by their ids, each with its last history that
+// was read; that is nil if none was.
+type recent = lru.Cache[string, *atomic.Pointer[History]]
 
-	mu sync.Mutex
-	// ids are in the order of use, the most recent one last. read has the last history of each.
-	ids  []string
-	read map[string]*History
-}
-
-// note adds a task as the most recent one, and evicts the oldest one beyond most.
-func (r *recent) note(id string) {
-	if r.most == 0 {
+// noteRecent makes a task the most recent one.
+func (t *Tasks) noteRecent(id string) {
+	if t.recent == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := slices.Index(r.ids, id); i >= 0 {
-		r.ids = slices.Delete(r.ids, i, i+1)
-	}
-	if r.ids = append(r.ids, id); len(r.ids) > r.most {
-		delete(r.read, r.ids[0])
-		r.ids = slices.Delete(r.ids, 0, 1)
-	}
-}
-
-// known returns the kept ids, the most recent one first, and the history of each; nil if it was not
-// read.
-func (r *recent) known() (ids []string, read []*History) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	ids = slices.Clone(r.ids)
-	slices.Reverse(ids)
-	for _, id := range ids {
-		read = append(read, r.read[id])
-	}
-	return ids, read
-}
-
-// keep stores the history of a task that is still kept; nil removes a task that no longer exists.
-func (r *recent) keep(id string, h *History) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := slices.Index(r.ids, id)
-	switch {
-	case i < 0:
-	case h == nil:
-		r.ids = slices.Delete(r.ids, i, i+1)
-		delete(r.read, id)
-	default:
-		if r.read == nil {
-			r.read = map[string]*History{}
-		}
-		r.read[id] = h
+	if _, known := t.recent.Get(id); !known {
+		t.recent.Add(id, new(atomic.Pointer[History]))
 	}
 }
 
@@ -71,17 +29,28 @@ func (r *recent) keep(id string, h *History) {
 // requests for, the most recent first. It does not read ended tasks again. For a task that cannot
 // be read now, it returns the last known history.
 func (t *Tasks) Recent(ctx context.Context) []*History {
-	ids, out := t.recent.known()
+	if t.recent == nil {
+		return nil
+	}
+	ids := t.recent.Keys()
+	slices.Reverse(ids)
+	out := make([]*History, len(ids))
 	readConcurrently(len(ids), func(i int) {
-		if h := out[i]; h != nil && h.Over() {
+		last, known := t.recent.Peek(ids[i])
+		if !known {
 			return
 		}
-		h, err := t.history(ctx, ids[i])
-		if err != nil && !errors.Is(err, state.ErrNotFound) {
+		if out[i] = last.Load(); out[i] != nil && out[i].Over() {
 			return
 		}
-		t.recent.keep(ids[i], h)
-		out[i] = h
+		switch h, err := t.history(ctx, ids[i]); {
+		case err == nil:
+			last.Store(h)
+			out[i] = h
+		case errors.Is(err, state.ErrNotFound):
+			t.recent.Remove(ids[i])
+			out[i] = nil
+		}
 	})
 	return slices.DeleteFunc(out, func(h *History) bool { return h == nil })
 }

@@ -1,8 +1,6 @@
 package tasks
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -18,22 +16,22 @@ import (
 const metaRelated = "io.modelcontextprotocol/related-task"
 
 // createdReply returns the reply to a request that has become a task.
-func (t *Tasks) createdReply(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
+func (t *Tasks) createdReply(rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
 		reply := t.complete(rules, c, "task", t.appendTask(nil, rules, v))
-		reply.Task = v.id
+		reply.Task = v.ID
 		return reply
 	}
 	dst := append(t.appendTask([]byte(`{"task":{`), rules, v), '}', '}')
-	return mcp.Reply{Result: dst, Task: v.id}
+	return mcp.Reply{Result: dst, Task: v.ID}
 }
 
 // stateReply returns the reply to tasks/get, and to tasks/cancel of 2025-11-25.
-func (t *Tasks) stateReply(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
+func (t *Tasks) stateReply(rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if !rules.Stateless {
-		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}, nil
+		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}
 	}
-	return t.complete(rules, c, "complete", t.appendDetailed(nil, rules, v)), nil
+	return t.complete(rules, c, "complete", t.appendDetailed(nil, rules, v))
 }
 
 // complete returns a result of a stateless revision; members may be empty.
@@ -50,15 +48,15 @@ func (t *Tasks) complete(rules *revision.Rules, c *mcp.Call, kind string, member
 // appendTask appends the members of a Task, which has neither results nor questions.
 func (t *Tasks) appendTask(dst []byte, rules *revision.Rules, v *view) []byte {
 	now, status := time.Now(), v.status
-	if !rules.Stateless && v.over() && v.end.ToolError {
+	if !rules.Stateless && v.over() && v.ToolError {
 		status = Failed // Since 2026-07-28 a result with isError is completed; before it is failed.
 	}
-	dst = jsonrpc.AppendString(append(dst, `"taskId":`...), v.id)
+	dst = jsonrpc.AppendString(append(dst, `"taskId":`...), v.ID)
 	dst = append(dst, `,"status":"`+string(status)+`"`...)
-	if v.message != "" {
-		dst = jsonrpc.AppendString(append(dst, `,"statusMessage":`...), v.message)
+	if v.Message != "" {
+		dst = jsonrpc.AppendString(append(dst, `,"statusMessage":`...), v.Message)
 	}
-	dst = append(dst, `,"createdAt":"`+v.created.UTC().Format(time.RFC3339Nano)+`","lastUpdatedAt":"`+v.updated.UTC().Format(time.RFC3339Nano)+`"`...)
+	dst = append(dst, `,"createdAt":"`+v.Created.UTC().Format(time.RFC3339Nano)+`","lastUpdatedAt":"`+v.Updated.UTC().Format(time.RFC3339Nano)+`"`...)
 	ttl, poll := `,"ttl":`, `,"pollInterval":`
 	if rules.Stateless {
 		ttl, poll = `,"ttlMs":`, `,"pollIntervalMs":`
@@ -76,8 +74,8 @@ func appendProgress(dst []byte, v *view) []byte {
 		dst = append(append(dst, `,"total":`...), v.total...)
 		plain += " of " + string(v.total)
 	}
-	if v.message != plain { // The message is the backend's own.
-		dst = jsonrpc.AppendString(append(dst, `,"message":`...), v.message)
+	if v.Message != plain { // The message is the backend's own.
+		dst = jsonrpc.AppendString(append(dst, `,"message":`...), v.Message)
 	}
 	return dst
 }
@@ -115,64 +113,47 @@ func (t *Tasks) appendDetailed(dst []byte, rules *revision.Rules, v *view) []byt
 // resultType; earlier ones do not. Earlier ones accept structured content only if it is an object,
 // and do not name the server that answered.
 func resultFor(rules *revision.Rules, v *view) json.RawMessage {
-	of := rulesOf(v.version)
+	of := rulesOf(v.Version)
 	if of.ResultType == rules.ResultType && rules.Stateless {
 		return v.end.Result
 	}
 	dst := []byte{'{'}
 	if rules.ResultType {
-		dst = append(dst, `"resultType":"complete",`...)
+		dst = append(dst, `"resultType":"complete"`...)
 	}
-	add := func(key string, value []byte) {
-		dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
+	dst = appendMembers(dst, v.end.Result, func(key string, value json.RawMessage) bool {
+		return key != "resultType" && (rules.Stateless || key != "_meta") &&
+			(key != "structuredContent" || rules.StructuredAny || jsonrpc.TypeOf(value) == jsonrpc.Object)
+	})
+	if !rules.Stateless {
+		meta, _ := jsonrpc.Member(v.end.Result, "_meta")
+		dst = jsonrpc.AppendMember(dst, "_meta", related(meta, v.ID))
 	}
-	var meta []byte
-	_ = jsonrpc.Members(v.end.Result, func(key string, value json.RawMessage) error {
-		switch {
-		case key == "resultType":
-		case key == "structuredContent" && !rules.StructuredAny && jsonrpc.TypeOf(value) != jsonrpc.Object:
-		case key == "_meta" && !rules.Stateless:
-			meta = value
-		default:
-			add(key, value)
+	return append(dst, '}')
+}
+
+// appendMembers appends the members of an object, or of nothing, for which keep returns true.
+func appendMembers(dst, object []byte, keep func(key string, value json.RawMessage) bool) []byte {
+	_ = jsonrpc.Members(object, func(key string, value json.RawMessage) error {
+		if keep(key, value) {
+			dst = jsonrpc.AppendMember(dst, key, value)
 		}
 		return nil
 	})
-	if !rules.Stateless {
-		add("_meta", related(meta, v.id))
-	}
-	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+	return dst
 }
 
 // related returns a `_meta` object with the members of meta, which may be nil, that also names the
 // task.
 func related(meta []byte, id string) []byte {
-	dst := []byte{'{'}
-	if jsonrpc.TypeOf(meta) == jsonrpc.Object {
-		_ = jsonrpc.Members(meta, func(key string, value json.RawMessage) error {
-			if key != mcp.MetaServerInfo && key != metaRelated {
-				dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
-			}
-			return nil
-		})
-	}
-	dst = append(dst, `"`+metaRelated+`":{"taskId":`...)
-	return append(jsonrpc.AppendString(dst, id), '}', '}')
+	dst := appendMembers([]byte{'{'}, meta, func(key string, _ json.RawMessage) bool { return key != mcp.MetaServerInfo && key != metaRelated })
+	task := jsonrpc.AppendMember([]byte{'{'}, "taskId", jsonrpc.AppendString(nil, id))
+	return append(jsonrpc.AppendMember(dst, metaRelated, append(task, '}')), '}')
 }
 
 // withRelated names the task in the `_meta` of a params object.
 func withRelated(params json.RawMessage, id string) json.RawMessage {
-	dst := []byte{'{'}
-	var meta []byte
-	if jsonrpc.TypeOf(params) == jsonrpc.Object {
-		_ = jsonrpc.Members(params, func(key string, value json.RawMessage) error {
-			if key == "_meta" {
-				meta = value
-				return nil
-			}
-			dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
-			return nil
-		})
-	}
-	return append(append(append(dst, `"_meta":`...), related(meta, id)...), '}')
+	meta, _ := jsonrpc.Member(params, "_meta")
+	dst := appendMembers([]byte{'{'}, params, func(key string, _ json.RawMessage) bool { return key != "_meta" })
+	return append(jsonrpc.AppendMember(dst, "_meta", related(meta, id)), '}')
 }

@@ -27,7 +27,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		if err != nil {
 			return mcp.Reply{}, err
 		}
-		if err := t.answer(ctx, v.id, p, &c.Principal); err != nil {
+		if err := t.answer(ctx, v.ID, p, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
@@ -49,11 +49,11 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	switch {
 	case !v.over():
 		asks := answerable(v, &c.Client.Capabilities)
-		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), AwaitWithdrawal: t.awaitWithdrawal(c.Memory.Holder(), v.id, asks, c.Principal)}}, nil
+		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.ID, asks), AwaitWithdrawal: t.awaitWithdrawal(c.Memory.Holder(), v.ID, asks, c.Principal)}}, nil
 	case v.status == Completed:
-		return mcp.Reply{Result: resultFor(rules, v), ToolError: v.end.ToolError}, nil
+		return mcp.Reply{Result: resultFor(rules, v), ToolError: v.ToolError}, nil
 	case v.status == Cancelled:
-		return mcp.Reply{}, &mcp.Error{Kind: mcp.KindCancelled, Message: "the task was cancelled", Data: relatedData(v.id)}
+		return mcp.Reply{}, &mcp.Error{Kind: mcp.KindCancelled, Message: "the task was cancelled", Data: relatedData(v.ID)}
 	}
 	return mcp.Reply{}, v.end.Failure.error()
 }

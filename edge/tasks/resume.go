@@ -18,11 +18,12 @@ import (
 // resume makes the runner of a claimed task (runtime.Options).
 func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, error) {
 	r, s := o.Record, o.Session
-	t.recent.note(s.ID)
+	t.noteRecent(s.ID)
 	ctx := telemetry.CollectTrials(mcp.WithToken(context.Background(), why.Token))
 	x := &runner{t: t, session: s}
 	x.Rules, x.Context, x.Repeatable = rulesOf(s.Version), ctx, r.Repeatable
-	x.advance(stageMade)
+	x.begun.Store(true)
+	x.made.Store(true)
 	x.attempt.Store(int32(min(runtime.AttemptOf(r, why.Why), math.MaxInt32))) // #nosec G115 -- bounded
 	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
 		x.reason = telemetry.ReasonAnswered
@@ -39,9 +40,7 @@ func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, e
 		return nil, err
 	}
 	x.First.Principal = why.Caller(r)
-	if by := runtime.Canceller(r); by != nil {
-		t.cancellers.note(s.ID, by)
-	}
+	t.cancelledBy(s.ID, runtime.Canceller(r))
 	called := r.Phase == state.PhaseDispatched
 	if !called || r.Resumable || !r.Cancelled { // Otherwise the last owner cancels its round, or the job: see jobRecord.
 		asked, _, own, _ := runtime.OpenState(r.State)

@@ -43,8 +43,11 @@ type runner struct {
 	leave func()
 	// over is closed when the call no longer runs here; may be nil.
 	over chan struct{}
-	// stage is a stage; see advance.
-	stage atomic.Uint32
+	// begun is true once the call's record is being stored; it may be in the store already. made is
+	// true once the task is in the store. A call that ends before it has begun has left nothing. One
+	// that has begun, and is not made, may have left a task that its client does not know: it is
+	// erased. So is a task that was made after its client had disconnected.
+	begun, made atomic.Bool
 	// attempt is that of the round that runs or ran last.
 	attempt atomic.Int32
 	// away counts the consecutive queries of the job at which the backend was unavailable.
@@ -142,36 +145,8 @@ func (x *runner) observed(op *telemetry.Operation, reply mcp.Reply, err error) {
 	op.Pause(&o)
 }
 
-// stage is what the store has of a call. It only advances. In the diagram, the first line is
-// where a runner begins:
-//
-//	a call that may become a task     a call that is a task at once     a claimed task
-//	             │                                 │                          │
-//	             ▼        its record begins        ▼       acknowledged       ▼
-//	         stagePlain ────────────────────► stageBegins ───────────────► stageMade
-//
-// A call that ends in stagePlain has left nothing. One that ends in stageBegins may have left a
-// task that its client does not know: it is erased. So is a task that was made after its client had
-// disconnected.
-type stage uint32
-
-const (
-	// stagePlain: the call has no record.
-	stagePlain stage = iota
-	// stageBegins: the record is being stored. It may be in the store already.
-	stageBegins
-	// stageMade: the task is in the store.
-	stageMade
-)
-
-// advance sets the stage.
-func (x *runner) advance(s stage) { x.stage.Store(uint32(s)) }
-
 // isTask reports whether the call has a record or is about to have one.
-func (x *runner) isTask() bool { return x.stage.Load() != uint32(stagePlain) }
-
-// isMade reports whether the task is in the store.
-func (x *runner) isMade() bool { return x.stage.Load() == uint32(stageMade) }
+func (x *runner) isTask() bool { return x.begun.Load() }
 
 // Emit implements mcp.Sink: the progress of a task becomes its status; that of a call that may
 // become one is sent to its client.
@@ -239,7 +214,7 @@ func (x *runner) Defer(ctx context.Context) error {
 func (x *runner) Deliver(e runtime.Event) {
 	switch {
 	case e.Begins != nil: // The call becomes a task.
-		x.advance(stageBegins)
+		x.begun.Store(true)
 		x.fill(e.Begins)
 	case e.Stores != nil:
 		x.job.stores(e.Stores)
@@ -259,7 +234,7 @@ func (x *runner) fill(r *medium.Record) {
 // stored handles the result of a write of the call.
 func (x *runner) stored(w *runtime.Stored) {
 	if w.Err == nil && len(w.Write.Begin) > 0 {
-		x.advance(stageMade)
+		x.made.Store(true)
 	}
 	x.cancelJob(x.job.stored(w.Write, w.Err))
 	if errors.Is(w.Err, state.ErrUnacknowledged) {
@@ -272,7 +247,7 @@ func (x *runner) stored(w *runtime.Stored) {
 
 // Done implements runtime.Runner.
 func (x *runner) Done(how call.How, r *call.Reply) {
-	if x.isMade() && how == call.HowEnded && r != nil {
+	if x.made.Load() && how == call.HowEnded && r != nil {
 		x.ended(r)
 	}
 	x.cancelJob(x.job.finish(how, r))

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -35,13 +37,16 @@ type Tasks struct {
 	store medium.Store
 	calls *runtime.Replica
 	// work counts the work of this replica: requests about tasks, tasks, and their goroutines.
-	work       runtime.InFlight
-	turns      turns
-	polls      quota.Memory
-	counters   Counters
-	running    atomic.Int64
-	cancellers cancellers
-	recent     recent
+	work     runtime.InFlight
+	turns    turns
+	polls    quota.Memory
+	counters Counters
+	running  atomic.Int64
+	// cancellers has the last canceller of each task by the task's id, until this replica has recorded
+	// the end of the task, or evicts it: the task may end elsewhere, or never.
+	cancellers *lru.Cache[string, *mcp.Principal]
+	// recent is nil if no tasks are kept.
+	recent *recent
 	// expiries end the waits of tasks for approvals that this replica asked for.
 	expiries expiries
 }
@@ -52,9 +57,12 @@ var _ era.Dispatcher = (*Tasks)(nil)
 // hooks from then on. It must be used for tasks alone: each of its sessions is a task. The caller
 // owns the store, and must close it after Close. Start begins the background work.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
-	t := &Tasks{next: d, o: o.withDefaults(), cancellers: newCancellers()}
+	t := &Tasks{next: d, o: o.withDefaults()}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
-	t.recent.most = t.o.Recent
+	t.cancellers, _ = lru.New[string, *mcp.Principal](maxCancellers) // the only error is that of a size below 1
+	if t.o.Recent > 0 {
+		t.recent, _ = lru.New[string, *atomic.Pointer[History]](t.o.Recent)
+	}
 	t.calls = runtime.New(open, runtime.Options{
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
 		Resume: t.resume, Begin: t.begin, IdleBetweenRounds: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
@@ -143,10 +151,14 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 // caller may make.
 func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
 	switch c.Method {
-	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
-		return hasMethod(rules, c.Method)
+	case mcp.MethodTasksGet, mcp.MethodTasksCancel:
+		return rules.Stateless || rules.Tasks
+	case mcp.MethodTasksUpdate:
+		return rules.Stateless
+	case mcp.MethodTasksResult:
+		return rules.Tasks
 	case mcp.MethodTasksList:
-		return hasMethod(rules, c.Method) && !c.Principal.Anonymous()
+		return rules.Tasks && !c.Principal.Anonymous()
 	}
 	return false
 }
@@ -168,7 +180,7 @@ func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	}
 	reply, err := t.serve(ctx, rules, c)
 	if err == nil && c.Method != mcp.MethodTasksList {
-		t.recent.note(c.Params.Target)
+		t.noteRecent(c.Params.Target)
 	}
 	return reply, err
 }
@@ -187,15 +199,4 @@ func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	default:
 		return t.result(ctx, rules, c)
 	}
-}
-
-// hasMethod reports whether a revision has a method about tasks.
-func hasMethod(rules *revision.Rules, m mcp.Method) bool {
-	switch m {
-	case mcp.MethodTasksUpdate:
-		return rules.Stateless
-	case mcp.MethodTasksResult, mcp.MethodTasksList:
-		return rules.Tasks
-	}
-	return rules.Stateless || rules.Tasks
 }

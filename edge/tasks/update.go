@@ -30,7 +30,7 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if err := t.answer(ctx, v.id, p, &c.Principal); err != nil {
+	if err := t.answer(ctx, v.ID, p, &c.Principal); err != nil {
 		return mcp.Reply{}, err
 	}
 	return t.complete(rules, c, "complete", nil), nil

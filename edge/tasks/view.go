@@ -1,11 +1,11 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
@@ -28,46 +28,39 @@ const (
 	Cancelled     Status = "cancelled"
 )
 
-// view is a snapshot of a task, from its session, its log and its record.
+// view is a snapshot of a task, from its session, its log and its record. The session's principal is
+// the creator, with its rights at that time. Its version is the revision under which the result was
+// rendered. Keep is until when the client wants the task to be kept; zero if the client gives no
+// time, or one within Options.TTL.
 type view struct {
-	id     string
+	*state.Session
+	brief
 	status Status
-	// creator is the principal that created it, with its rights at that time.
-	creator *mcp.Principal
-	// set is the set in which it was created. Empty means the root.
-	set string
-	// tool and args are the name and the arguments of the call, and backend is the one that served
-	// it at that time. nil args means that there were none.
-	tool, backend string
-	args          json.RawMessage
-	// arguments is the size of args in bytes, even if they were not read.
-	arguments int
-	// version is the revision under which the result was rendered.
-	version          string
-	message          string
-	created, updated time.Time
-	// keep is until when the client wants the task to be kept; zero if the client gives no time, or
-	// one within Options.TTL.
-	keep time.Time
-	poll time.Duration
+	// args are the arguments of the call. nil means that there were none.
+	args json.RawMessage
 	// token is the client's progress token. progress and total are the backend's last progress,
-	// which message contains. Each is nil if there is none.
+	// which Message contains. Each is nil if there is none.
 	token, progress, total json.RawMessage
 	// asks are the unanswered questions to the client.
 	asks []entry
 	// approval is the unanswered question for an approval, which the client does not see. nil means
 	// that there is none.
 	approval *entry
-	// end is the entry with the end; nil if the task has not ended.
+	// end is the entry with the end; nil if the log has none.
 	end *entry
-	// partial is true if the view was made from a brief, without results, arguments and the params
-	// of questions.
+	// partial is true if the view was made from a stored brief, without results, arguments and the
+	// params of questions.
 	partial bool
 	// trace is the span of the request that made the task, as a W3C traceparent; may be empty.
 	trace string
 }
 
-func (v *view) over() bool { return v.end != nil }
+// viewOf returns the view of a task without its log.
+func viewOf(s *state.Session) *view {
+	return &view{Session: s, brief: brief{Updated: s.Created}, status: Working}
+}
+
+func (v *view) over() bool { return v.Ended != "" }
 
 // unknown returns the error for a task that does not exist for the caller.
 func unknown(id string) *mcp.Error {
@@ -81,7 +74,7 @@ func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string,
 	if err != nil {
 		return nil, err
 	}
-	return t.read(ctx, memory, s, func(*medium.Entry, *entry) {})
+	return t.read(ctx, memory, s, nil)
 }
 
 // sessionOf returns the session of a task of a principal.
@@ -119,16 +112,10 @@ func unavailable(err error) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err, Message: "the state of tasks cannot be reached; try again later"}
 }
 
-// view reads the task of a session without charging memory.
-func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
-	return t.read(ctx, nil, s, func(*medium.Entry, *entry) {})
-}
-
-// read reads the task of a session and calls see with each entry of its log, in their order. It
-// charges memory; nil disables the charge.
+// read reads the task of a session and calls see, unless it is nil, with each entry of its log, in
+// their order. It charges memory; nil disables the charge.
 func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
-	v := &view{id: s.ID, creator: &s.Principal, set: s.Set, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
-	var asked []entry
+	v := viewOf(s)
 	for after, more := (medium.Position{}), true; more; {
 		page, err := t.page(ctx, memory, s.ID, after)
 		if err != nil {
@@ -141,32 +128,31 @@ func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.S
 			if err := json.Unmarshal(x.Data, &e); err != nil {
 				return nil, fmt.Errorf("the log of task %s: %w", s.ID, err)
 			}
-			see(x, &e)
-			if x.Kind == state.EntryRequest {
-				asked = append(asked, e)
+			if see != nil {
+				see(x, &e)
 			}
 			v.take(x.Kind, &e)
 		}
 		v.trace = page.Trace
 		more = page.More && len(page.Entries) > 0
-		if page.Ended && !more && v.end == nil {
-			v.end = &entry{At: v.updated, Cancelled: true} // The task ended without a result.
+		if page.Ended && !more && !v.over() {
+			v.Ended = Cancelled // The task ended without a result.
 		}
 	}
-	if v.end == nil {
-		return v, t.waits(ctx, v, asked)
-	}
-	switch {
-	case v.end.Cancelled:
-		v.status = Cancelled
-	case v.end.Failure != nil:
-		v.status, v.message = Failed, v.end.Failure.Message
-	default:
-		v.status = Completed
-		if text := v.end.errorText(); text != "" {
-			v.message = text
+	var waits []string
+	if len(v.Asked) > 0 && !v.over() {
+		sctx, cancel := state.Bounded(ctx)
+		defer cancel()
+		found, err := t.store.Summaries(sctx, []string{s.ID}, stream)
+		if err != nil {
+			return nil, t.storeError(s.ID, err)
 		}
+		if found[0] == nil {
+			return nil, unknown(s.ID)
+		}
+		waits = found[0].Waits
 	}
+	v.settle(waits)
 	return v, nil
 }
 
@@ -213,53 +199,37 @@ func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string,
 	return page, err
 }
 
-// take applies an entry of its log to the view. The start of a run is not a change for clients.
+// take applies an entry of the task's log.
 func (v *view) take(kind state.EntryKind, e *entry) {
-	if e.Run == nil {
-		v.updated = e.At
-	}
-	switch kind {
-	case state.EntryNotice:
-		if e.Tool != "" {
-			v.tool, v.backend, v.args, v.arguments, v.poll, v.token = e.Tool, e.Backend, e.Arguments, len(e.Arguments), time.Duration(e.Poll)*time.Millisecond, e.Token
-		}
-	case state.EntryLog:
-		if e.Message != "" {
-			v.message, v.progress, v.total = e.Message, e.Progress, e.Total
-		}
-	case state.EntryResponse:
+	v.brief.take(kind, e)
+	switch {
+	case e.Tool != "":
+		v.args, v.token = e.Arguments, e.Token
+	case e.Message != "":
+		v.progress, v.total = e.Progress, e.Total
+	case kind == state.EntryResponse:
 		v.end = e
 	}
 }
 
-// waits determines whether a task that has asked waits for answers, and to which questions.
-func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
-	for _, e := range slices.Backward(asked) {
-		if roundOf(e.Key) != roundOf(asked[len(asked)-1].Key) {
-			break // The questions of earlier rounds are answered.
-		}
-		sctx, cancel := state.Bounded(ctx)
-		rec, err := t.store.Asking(sctx, v.id, e.Key)
-		cancel()
-		if err != nil {
-			return t.storeError(v.id, err)
-		}
-		if rec == nil {
-			continue // The question was answered, or the backend runs again.
-		}
-		for i := range rec.Asked {
-			q := &rec.Asked[i]
-			n := slices.IndexFunc(asked, func(e entry) bool { return e.Key == q.ID })
-			if q.Answer == nil && n >= 0 {
-				v.ask(&asked[n])
-			}
-		}
-		if v.approval == nil {
-			v.status = InputRequired
-		}
-		return nil
+// settle sets the status and the unanswered questions, from the keys of the questions to which the
+// task waits for answers. A stored brief may lack a question. A log that was read before its task
+// asked again lacks it, too; then the question is not shown yet.
+func (v *view) settle(waits []string) {
+	asked := make(map[string]*entry, len(v.Asked))
+	for i := range v.Asked {
+		asked[v.Asked[i].Key] = &v.Asked[i]
 	}
-	return nil
+	for _, key := range waits {
+		if e := asked[key]; e != nil {
+			v.ask(e)
+		} else if v.partial {
+			v.ask(&entry{Key: key})
+		}
+	}
+	if v.status = cmp.Or(v.Ended, Working); len(v.asks) > 0 {
+		v.status = InputRequired
+	}
 }
 
 // ask adds an unanswered question to the view. The client does not see a question for an approval:
@@ -269,7 +239,7 @@ func (v *view) ask(e *entry) {
 		v.asks = append(v.asks, *e)
 		return
 	}
-	v.approval, v.message, v.progress, v.total = e, waitsFor(e), nil, nil
+	v.approval, v.Message, v.progress, v.total = e, waitsFor(e), nil, nil
 }
 
 // ttl returns the known lifetime of the task from its creation: until now or its end, plus
@@ -277,22 +247,22 @@ func (v *view) ask(e *entry) {
 func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
 	end := now
 	if v.over() {
-		end = v.updated
+		end = v.Updated
 	}
-	ttl := max(end.Sub(v.created), 0).Truncate(time.Second) + t.o.TTL
-	if !v.keep.IsZero() {
-		ttl = max(ttl, v.keep.Sub(v.created))
+	ttl := max(end.Sub(v.Created), 0).Truncate(time.Second) + t.o.TTL
+	if !v.Keep.IsZero() {
+		ttl = max(ttl, v.Keep.Sub(v.Created))
 	}
 	return ttl
 }
 
 // pollOf returns the interval at which a client should poll the task.
 func (t *Tasks) pollOf(v *view, now time.Time) time.Duration {
-	if v.poll > 0 {
-		return v.poll
+	if v.Poll > 0 {
+		return time.Duration(v.Poll) * time.Millisecond
 	}
 	const patience = 10 // A task that has run for 10 s is polled every second, and so on.
-	return min(max(now.Sub(v.created)/patience, t.o.Poll), maxPollFactor*t.o.Poll).Truncate(time.Millisecond)
+	return min(max(now.Sub(v.Created)/patience, t.o.Poll), maxPollFactor*t.o.Poll).Truncate(time.Millisecond)
 }
 
 // rulesOf returns the rules of the revision under which the task runs.
