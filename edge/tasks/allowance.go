@@ -31,18 +31,6 @@ type allowances struct {
 	begun bool
 }
 
-// divide returns the parts of the next n tasks of the list. It is not for concurrent use.
-func (a *allowances) divide(n int) []allowance {
-	parts := make([]allowance, n)
-	for i := range parts {
-		parts[i].all = a
-	}
-	if n > 0 && !a.begun {
-		parts[0].first, a.begun = true, true
-	}
-	return parts
-}
-
 // errAllowanceSpent is the error of a part that does not suffice.
 var errAllowanceSpent = errors.New("the allowance of this list is spent")
 
@@ -65,7 +53,7 @@ func (a *allowance) ask() error {
 	return a.err
 }
 
-// read takes arguments of n bytes from the allowance and charges them until done is called.
+// read takes arguments of n bytes from the allowance and charges them to held, which the caller releases.
 func (a *allowance) read(n int) error {
 	if a.all.bytes.Add(int64(n)) > listArguments && !a.first {
 		a.err = errAllowanceSpent
@@ -82,22 +70,4 @@ func (a *allowance) read(n int) error {
 		}
 	}
 	return a.err
-}
-
-// done releases the charge of read.
-func (a *allowance) done() { a.held.Release() }
-
-// decided counts the tasks before the first whose part did not suffice. The error is that of the
-// first task of a list.
-func decided(parts []allowance) (int, error) {
-	for i := range parts {
-		switch err := parts[i].err; {
-		case err == nil:
-		case parts[i].first:
-			return 0, err
-		default:
-			return i, nil
-		}
-	}
-	return len(parts), nil
 }

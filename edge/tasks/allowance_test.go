@@ -140,7 +140,7 @@ func TestListReadsArgumentsWithinTheBudget(t *testing.T) {
 // TestBriefOfManyQuestions: a task with more questions than its brief can hold is listed without
 // its log.
 func TestBriefOfManyQuestions(t *testing.T) {
-	w := &medium.Write{Entries: []state.Entry{begins(&entry{Tool: "t", Backend: "b"})}}
+	w := &medium.Write{Entries: []state.Entry{{Kind: state.EntryNotice, Data: entry{Tool: "t", Backend: "b"}.encode()}}}
 	first := briefOf(&medium.Record{}, w)
 	w = &medium.Write{}
 	for i := range 500 {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -61,10 +62,10 @@ func approvalOf(e *entry) (*mcp.Approval, error) {
 	return a, json.Unmarshal(e.Params, a)
 }
 
-// waiting returns the approvals that a task waits for, or nil if it waits for none.
+// waiting returns the approvals that a task waits for, or ErrNotWaiting.
 func (v *view) waiting() (*Waiting, error) {
 	if v.approval == nil {
-		return nil, nil
+		return nil, ErrNotWaiting
 	}
 	a, err := approvalOf(v.approval)
 	if err != nil {
@@ -122,12 +123,8 @@ func (t *Tasks) waitingOf(ctx context.Context, s *state.Session) (*Waiting, erro
 		return nil, mediumError(err)
 	}
 	w, err := v.waiting()
-	if err == nil && w != nil && t.isOver(w) {
-		err = t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired})
-		w = nil
-	}
-	if err == nil && w == nil {
-		err = ErrNotWaiting
+	if err == nil && t.isOver(w) {
+		return nil, cmp.Or(t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}), ErrNotWaiting)
 	}
 	return w, err
 }
@@ -207,7 +204,7 @@ func (t *Tasks) conclude(ctx context.Context, w *Waiting, verdict *mcp.ApprovalV
 // that.
 func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, who *mcp.Principal) (*view, error) {
 	w, err := v.waiting()
-	if err != nil || w == nil || !t.isOver(w) {
+	if err != nil || !t.isOver(w) {
 		return v, nil
 	}
 	if err := t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
@@ -243,7 +240,7 @@ func (t *Tasks) expireLater(id string, e *entry) {
 // allows the tool.
 func (t *Tasks) renew(ctx context.Context, v *view, who *mcp.Principal, withheld error) {
 	w, err := v.waiting()
-	if err != nil || w == nil {
+	if err != nil {
 		return
 	}
 	if withheld != nil {

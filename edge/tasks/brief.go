@@ -102,22 +102,18 @@ func (t *Tasks) glances(ctx context.Context, ids []string) ([]*view, error) {
 	if err != nil {
 		return nil, t.storeError("", err)
 	}
-	views, errs := make([]*view, len(found)), make([]error, len(found))
-	readConcurrently(len(found), func(i int) {
-		if g := found[i]; g != nil {
-			views[i], errs[i] = t.summarized(ctx, g)
+	views := make([]*view, len(found))
+	err = readConcurrently(len(found), func(i int) (err error) {
+		if found[i] == nil {
+			return nil
 		}
+		views[i], err = t.summarized(ctx, found[i])
+		if err != nil && mcp.AsError(err).Kind == mcp.KindInvalidParams { // The task has expired since.
+			return nil
+		}
+		return err
 	})
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case mcp.AsError(err).Kind == mcp.KindInvalidParams: // The task has expired since.
-			views[i] = nil
-		default:
-			return nil, err
-		}
-	}
-	return views, nil
+	return views, err
 }
 
 // summarized returns the view of a task for lists, without result, arguments and params of questions.

@@ -11,16 +11,10 @@ import (
 
 // cancel serves tasks/cancel of both eras. When it returns, the task is cancelled or had ended
 // before.
-func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if err := t.permit(ctx, rules, c, v, useCancel); err != nil {
-		return mcp.Reply{}, err
-	}
+func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	ended := v.over()
 	if !ended {
+		var err error
 		if v, err = t.end(ctx, c.Memory, v.ID, &c.Principal, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}

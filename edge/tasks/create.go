@@ -34,13 +34,8 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		c = &resolved
 	}
 	s := c.Target.Tasks
-	declared, wanted := false, false
-	switch {
-	case rules.Stateless:
-		declared = (s.Optional || s.Required) && c.Client.Capabilities.Extension(mcp.ExtensionTasks)
-	case rules.Tasks:
-		wanted = c.Params.More().Task != nil
-	}
+	declared := rules.Stateless && (s.Optional || s.Required) && c.Client.Capabilities.Extension(mcp.ExtensionTasks)
+	wanted := rules.Tasks && c.Params.More().Task != nil
 	switch {
 	case c.Target.Misused != nil && wanted: // the client wants a task, so the error cannot be a tool result
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "%w", c.Target.Misused)
@@ -59,7 +54,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		return mcp.Reply{}, mcp.ShuttingDown()
 	}
 	defer t.work.Leave()
-	x, err := t.newRunner(ctx, rules, c, c.Target)
+	x, err := t.newRunner(ctx, rules, c)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -104,50 +99,42 @@ func requestHint(rules *revision.Rules) string {
 	return "protocol version " + revision.Since(func(r *revision.Rules) bool { return r.Tasks }) + " and later can"
 }
 
-// newRunner makes the runner of a request. The runner resolves its rounds itself: the
-// request's own target ends with the request.
-func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*runner, error) {
-	var ttl time.Duration
-	if raw := c.Params.More().Task; raw != nil && rules.Tasks {
-		var err error
-		if ttl, err = askedTTL(raw); err != nil {
-			return nil, err
-		}
+// newRunner makes the runner of a request. The runner resolves its rounds itself: the request's own
+// target ends with the request.
+func (t *Tasks) newRunner(ctx context.Context, rules *revision.Rules, c *mcp.Call) (*runner, error) {
+	origin, err := originOf(c)
+	if err != nil {
+		return nil, err
 	}
 	now := time.Now()
-	id := newID(now, t.o.Text())
-	x := &runner{
-		t: t, origin: originOf(c), support: target.Tasks, session: sessionOf(id, rules.Version, c, now),
-		span: trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
+	s := &state.Session{
+		ID: newID(now, t.o.Text()), Version: rules.Version, Set: c.Set, Principal: c.Principal, Address: c.From, Created: now,
+		ClientInfo: bytes.Clone(c.Client.Info), Capabilities: bytes.Clone(c.Client.Capabilities.Raw),
 	}
-	x.Rules, x.Context, x.Served, x.Repeatable = rules, context.WithoutCancel(ctx), target.Backend, target.Repeatable
-	if ttl > t.o.TTL { // Otherwise the task is kept for longer anyway.
-		x.session.Keep = now.Add(ttl)
-	}
+	x := &runner{t: t, origin: origin, support: c.Target.Tasks, session: s, span: trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued}
+	x.Rules, x.Context, x.Served, x.Repeatable = rules, context.WithoutCancel(ctx), c.Target.Backend, c.Target.Repeatable
 	if rules.Tasks {
+		ttl, err := askedTTL(c.Params.More().Task)
+		if err != nil {
+			return nil, err
+		}
+		if ttl > t.o.TTL { // Otherwise the task is kept for longer anyway.
+			s.Keep = now.Add(ttl)
+		}
 		x.token = bytes.Clone(c.Params.Meta.ProgressToken)
 	}
-	raw, err := x.origin.encode() // a copy: the body is its transport's
-	if err != nil {
-		return nil, err
-	}
 	x.Init(t.calls, c.Memory.Holder())
-	if err := x.Charge(len(raw), copies); err != nil {
+	if err := x.Charge(len(origin), copies); err != nil {
 		return nil, err
 	}
-	var first mcp.Call
-	if x.origin, err = readOrigin(raw); err == nil {
-		began := medium.Record{Session: id}
-		began.Method, began.Principal, began.Backend = c.Method, c.Principal, c.Backend
-		began.Shown, began.Via, began.Added = c.Params.Shown(), c.Params.Via(), bytes.Clone(c.Params.Added())
-		first, err = x.origin.call(&began, x.session)
-	}
-	if err != nil {
+	began := medium.Record{Session: s.ID}
+	began.Params, began.Method, began.Principal, began.Backend = origin, c.Method, c.Principal, c.Backend
+	began.Shown, began.Via, began.Added = c.Params.Shown(), c.Params.Via(), bytes.Clone(c.Params.Added())
+	if x.First, err = firstRound(&began, s); err != nil {
 		x.Release()
 		return nil, err
 	}
-	first.HTTP, first.Header, first.From, first.Begun = c.HTTP, c.Header, c.From, c.Begun
-	x.First = first
+	x.First.HTTP, x.First.Header, x.First.From, x.First.Begun = c.HTTP, c.Header, c.From, c.Begun
 	return x, nil
 }
 
@@ -161,10 +148,11 @@ func (x *runner) record() *medium.Record {
 
 // begins returns the first entry of the task's log. queued is true if the task waits for its turn.
 func (x *runner) begins(queued bool) state.Entry {
-	return begins(&entry{
+	first := entry{
 		At: x.session.Created, Tool: x.First.Params.Target, Backend: x.Served, Arguments: x.First.Params.Arguments,
 		Poll: x.support.Poll.Milliseconds(), Token: x.token, Run: &claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued},
-	})
+	}
+	return state.Entry{Kind: state.EntryNotice, Data: first.encode()}
 }
 
 // atOnce makes a task before it calls the backend.
@@ -175,10 +163,8 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins(true)}, &runtime.Claimed{Runner: x, Context: x.Context})
 	if err != nil {
 		x.Release()
-		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)
+		return mcp.Reply{}, t.notBegun(x.session.ID, err)
 	}
-	t.counters.Created.Add(1)
-	t.noteRecent(x.session.ID)
 	queued := time.Now()
 	t.turns.take(c.Principal.Key(), x, func() {
 		t.o.Telemetry.TaskBegan(time.Since(queued))
@@ -191,27 +177,22 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 
 // notBegun returns the error of a task that could not begin. It erases the task, which may exist
 // nevertheless.
-func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
-	if room := (*state.PrincipalRoomError)(nil); errors.As(err, &room) {
-		t.o.Telemetry.Hit(telemetry.BoundPrincipalBytes)
-		return noRoom(err, room)
-	}
-	if errors.Is(err, state.ErrLimit) {
+func (t *Tasks) notBegun(id string, err error) *mcp.Error {
+	switch room := (*state.PrincipalRoomError)(nil); {
+	case errors.As(err, &room):
+		return t.storeError(id, err)
+	case errors.Is(err, state.ErrLimit):
 		t.o.Telemetry.Hit(telemetry.BoundTasks)
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
 			Message: "you have as many tasks as you may, those that have ended and can still be read included: cancel some that work, or try again later"}
-	}
-	if call.FaultOf(err) == call.Unavailable {
-		t.counters.StateErrors.Add(1)
-		t.o.Logger.Warn("a task could not be created", "error", err)
+	case call.FaultOf(err) == call.Unavailable:
 		t.work.Spawn(func() { t.erase(id) })
+		e := t.storeError(id, err)
 		if errors.Is(err, state.ErrUnacknowledged) {
-			return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
-				Message: "the task was not begun: it could not be kept in as many places as are demanded here; try again later"}
+			e.Message = "the task was not begun: it could not be kept in as many places as are demanded here; try again later"
 		}
-		return unavailable(err)
-	}
-	if errors.Is(err, state.ErrTooLarge) {
+		return e
+	case errors.Is(err, state.ErrTooLarge):
 		return &mcp.Error{Kind: mcp.KindTooLarge, Err: err, Message: "the request is larger than what may be kept for a task"}
 	}
 	return mcp.AsError(err)
@@ -239,7 +220,8 @@ const eraseTries = 30
 
 // deferred runs a call that becomes a task after the grace period, or when its backend requests it.
 func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *runner, sink mcp.Sink) (mcp.Reply, error) {
-	x.sink, x.over = sink, make(chan struct{})
+	over := make(chan struct{})
+	x.sink, x.leave = sink, func() { close(over) }
 	if x.wantsProgress = len(c.Params.Meta.ProgressToken) > 0; x.wantsProgress {
 		x.First.Params.Meta.ProgressToken = c.Params.Meta.ProgressToken
 	}
@@ -247,23 +229,20 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	g := new(runtime.Group)
 	t.calls.Init(g, 1)
 	g.Ready([]state.Entry{x.begins(false)})
-	out := &request{x: x, call: g.Add(ctx, x.record(), x)}
+	out := &request{call: g.Add(ctx, x.record(), x)}
 	g.Serve(ctx, out)
-	x.detach()
+	reply, err, decided := x.detach()
 	if !out.opened {
-		t.work.Spawn(x.eraseAfterwards)
+		t.work.Spawn(func() { x.eraseAfterwards(over) })
 	}
-	reply, err, answered := x.plainReply()
 	switch {
 	case ctx.Err() != nil:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
-	case answered:
+	case decided:
 		return reply, err
 	case out.ended != nil:
 		return t.notStored(out.ended)
 	}
-	t.counters.Created.Add(1)
-	t.noteRecent(x.session.ID)
 	v, err := t.read(ctx, nil, x.session, nil)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -273,7 +252,6 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 
 // request receives the end of a call that may become a task for the call's request.
 type request struct {
-	x    *runner
 	call *runtime.Driver
 	// opened is true if the call has become a task. Otherwise ended is its reply.
 	opened bool
@@ -296,7 +274,7 @@ func (r *request) Open(context.Context, string) { r.opened = true }
 // not accept.
 func (t *Tasks) notStored(r *call.Reply) (mcp.Reply, error) {
 	if r.Failure != 0 {
-		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure)
+		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure, r.Err)
 	}
 	var e entry
 	if err := json.Unmarshal(r.Response, &e); err != nil {
@@ -308,11 +286,11 @@ func (t *Tasks) notStored(r *call.Reply) (mcp.Reply, error) {
 	return mcp.Reply{Result: e.Result, ToolError: e.ToolError}, nil
 }
 
-// eraseAfterwards waits for the end of the call, and then erases everything that it may have left
-// in the store. Its client has no task.
-func (x *runner) eraseAfterwards() {
+// eraseAfterwards waits until the call is over, and then erases everything that it may have left in
+// the store. Its client has no task.
+func (x *runner) eraseAfterwards(over <-chan struct{}) {
 	select {
-	case <-x.over:
+	case <-over:
 	case <-x.t.calls.Closing():
 		return
 	}

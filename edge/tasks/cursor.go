@@ -20,17 +20,13 @@ const cursorVersion = 1
 var cursorText = base64.RawURLEncoding.Strict()
 
 func cursorAfter(id, set string, who *mcp.Principal) string {
-	b := append(ownerHash(set, who, []byte{cursorVersion}), id...)
-	return cursorText.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
-}
-
-func ownerHash(set string, who *mcp.Principal, dst []byte) []byte {
 	of := "tasks/list\x00" + who.Key()
 	if set != "" {
 		of += "\x00set\x00" + set
 	}
 	sum := sha256.Sum256([]byte(of))
-	return append(dst, sum[:8]...)
+	b := append(append([]byte{cursorVersion}, sum[:8]...), id...)
+	return cursorText.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 }
 
 // between returns the shortest beginning of an id that sorts after the next one, newest first.

@@ -21,14 +21,13 @@ func (x *runner) ended(r *call.Reply) {
 	params := &x.First.Params
 	a := &telemetry.Audited{
 		Principal: x.First.Principal, Call: x.First.ID, Task: x.session.ID, Set: x.First.Set, Method: x.First.Method, Attempt: int(x.attempt.Load()),
-		Target: params.Target, Shown: params.Shown(), Via: params.Via(), Trace: x.span,
+		Target: params.Target, Shown: params.Shown(), Via: params.Via(), Trace: x.span, Backend: cmp.Or(x.Bound(), x.Served),
 	}
 	if by, ok := x.t.cancellers.Get(x.session.ID); ok && status == Cancelled {
 		a.Principal = *by
 	}
 	x.t.cancellers.Remove(x.session.ID)
 	a.AddTrials(x.Context)
-	a.Backend = cmp.Or(x.Bound(), x.Served)
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }
 

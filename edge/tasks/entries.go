@@ -85,11 +85,6 @@ func (e entry) encode() []byte {
 	return append(dst, '}')
 }
 
-// begins returns the first entry of a task's log.
-func begins(first *entry) state.Entry {
-	return state.Entry{Kind: state.EntryNotice, Data: first.encode()}
-}
-
 // claimed returns the entries with which the run of a claimed task begins (call.Config). The entry
 // of the first owner, whom the first entry names, only ends the wait for the turn and may be
 // dropped. Later ones are kept.
@@ -101,12 +96,7 @@ func (t *Tasks) claimed(r *medium.Record) []state.Entry {
 	return []state.Entry{{Kind: kind, Data: entry{Run: &c}.encode()}}
 }
 
-// statusEntry returns a status message.
-func statusEntry(message string) *state.Entry {
-	return &state.Entry{Kind: state.EntryLog, Data: entry{Message: message}.encode()}
-}
-
-// progresses returns a status message made from progress.
+// progresses returns a status message made from progress: that of the backend, or the numbers.
 func progresses(params json.RawMessage) *state.Entry {
 	number := func(name string) json.RawMessage {
 		if raw, _ := jsonrpc.Member(params, name); jsonrpc.TypeOf(raw) == jsonrpc.Number {
@@ -114,8 +104,20 @@ func progresses(params json.RawMessage) *state.Entry {
 		}
 		return nil
 	}
-	e := entry{Message: statusOf(params), Progress: number("progress"), Total: number("total")}
+	e := entry{Progress: number("progress"), Total: number("total")}
+	text, _ := jsonrpc.Member(params, "message")
+	if e.Message, _ = jsonrpc.Unquote(text); e.Message == "" {
+		e.Message = numbers(e.Progress, e.Total)
+	}
 	return &state.Entry{Kind: state.EntryLog, Data: e.encode()}
+}
+
+// numbers returns progress as text. total may be nil.
+func numbers(progress, total json.RawMessage) string {
+	if total == nil {
+		return string(progress)
+	}
+	return string(progress) + " of " + string(total)
 }
 
 // failed returns the end of a task with an error.

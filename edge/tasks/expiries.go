@@ -7,8 +7,7 @@ import (
 
 // expiries has the timers that end the waits of tasks, at most one for each task. A task that was
 // decided or cancelled here, or cancelled at another replica, has none, so that a client cannot
-// accumulate timers by creating and cancelling tasks. The zero value is ready for use. Safe for
-// concurrent use.
+// accumulate timers by creating and cancelling tasks. Its map must not be nil. Safe for concurrent use.
 type expiries struct {
 	mu     sync.Mutex
 	timers map[string]*time.Timer
@@ -17,14 +16,9 @@ type expiries struct {
 // set calls fn after a duration, unless stop is called before. It replaces the task's earlier
 // timer.
 func (x *expiries) set(task string, after time.Duration, fn func()) {
+	x.stop(task)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.timers == nil {
-		x.timers = map[string]*time.Timer{}
-	}
-	if before := x.timers[task]; before != nil {
-		before.Stop()
-	}
 	var timer *time.Timer
 	timer = time.AfterFunc(after, func() {
 		x.mu.Lock()

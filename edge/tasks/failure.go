@@ -14,10 +14,7 @@ import (
 
 // render returns the end of a task that the edge itself ended (call.Config). It takes no lock.
 func (t *Tasks) render(r *medium.Record, f call.Failure, why error) []byte {
-	if room := (*state.PrincipalRoomError)(nil); f == call.Full && errors.As(why, &room) {
-		return failed(noRoom(why, room))
-	}
-	return failed(t.failureOf(r, f))
+	return failed(t.failureOf(r, f, why))
 }
 
 // noRoom returns the error for a caller whose stored data has reached the bound.
@@ -55,12 +52,15 @@ var texts = runtime.Texts{
 	call.UnknownOutcome: "the server that ran the task was lost; whether it took effect is not known: check before you send it again",
 }
 
-// failureOf returns the error of a failure.
-func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
+// failureOf returns the error of a failure. why is the store's error, or nil.
+func (t *Tasks) failureOf(r *medium.Record, f call.Failure, why error) error {
 	switch f {
 	case call.Leaving, call.NoSession:
 		return mcp.ShuttingDown()
 	case call.Full:
+		if room := (*state.PrincipalRoomError)(nil); errors.As(why, &room) {
+			return noRoom(why, room)
+		}
 		return mcp.Errorf(mcp.KindLimit, "the task has no room for what it asks, or was asked")
 	case call.NoStore:
 		return unavailable(state.ErrUnavailable)

@@ -20,15 +20,15 @@ func TestFailuresHaveTexts(t *testing.T) {
 	r := &medium.Record{}
 	r.Lapses = 3
 	for f := call.Late; f <= call.NoClient; f++ {
-		err := mcp.AsError(tasks.failureOf(r, f))
+		err := mcp.AsError(tasks.failureOf(r, f, nil))
 		if err.Message == "" || strings.ContainsAny(err.Message, "{}%") || err.Kind == 0 {
 			t.Errorf("failure %d is %v, %q", f, err.Kind, err.Message)
 		}
 	}
-	if err := tasks.failureOf(r, call.Late); err.Error() != "the task did not end within 1h0m0s, answers of the client included" {
+	if err := tasks.failureOf(r, call.Late, nil); err.Error() != "the task did not end within 1h0m0s, answers of the client included" {
 		t.Error(err)
 	}
-	if err := tasks.failureOf(r, call.Poison); !strings.HasPrefix(err.Error(), "3 servers were lost,") {
+	if err := tasks.failureOf(r, call.Poison, nil); !strings.HasPrefix(err.Error(), "3 servers were lost,") {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"bytes"
 	"context"
 	"net/netip"
 	"slices"
@@ -41,8 +40,8 @@ type watched struct {
 	id      string
 	changed atomic.Bool
 	stop    func()
-	// sent is the last sent state, without the values that change by themselves. Only Next uses it.
-	sent []byte
+	// sent is the last sent state (stateOf); empty if none was sent. Only Next uses it.
+	sent string
 	over bool
 	// progress is the progress that was sent; it only increases.
 	progress mcp.ProgressTracker
@@ -59,16 +58,17 @@ func (t *Tasks) Changes(ctx context.Context, set string, p mcp.Principal, f mcp.
 	}
 	w := &feed{Feed: inner, t: t, set: set, who: p, plain: plain, memory: mcp.HolderOf(t.o.Memory, p, netip.Addr{}).Begin()}
 	defer w.memory.Settle(budget.Results, 0)
+	what := useRequest
+	if plain { // The feed is part of a session, whose requests name no task.
+		what = useQuiet
+	}
 	for _, id := range ids {
 		v, err := t.load(ctx, &w.memory, id, &p)
-		if err == nil && t.permit(ctx, revision.Stateless(), w.request(&p, id), v, w.use()) != nil {
-			continue
-		}
 		if err != nil && mcp.AsError(err).Kind == mcp.KindStateUnavailable {
 			w.Close()
 			return nil, err
 		}
-		if err != nil {
+		if err != nil || t.permit(ctx, revision.Stateless(), w.request(&p, id), v, what) != nil {
 			continue
 		}
 		one := &watched{id: id}
@@ -84,15 +84,6 @@ func (w *feed) request(who *mcp.Principal, id string) *mcp.Call {
 	c := &mcp.Call{Attempt: 1, Round: 1, Method: mcp.MethodListen, Set: w.set, Principal: *who}
 	c.Params.Target, c.Params.HasTarget = id, true
 	return c
-}
-
-// use returns the use of the first decision of the feed. A plain feed is part of a session, whose
-// requests name no task.
-func (w *feed) use() use {
-	if w.plain {
-		return useQuiet
-	}
-	return useRequest
 }
 
 // SetPrincipal implements mcp.Feed. The next read decides again which data the subscriber may see.
@@ -139,7 +130,9 @@ func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 			return changes, nil
 		}
 		if !woken {
-			w.lookAtAll()
+			for _, one := range w.watched {
+				one.changed.Store(true)
+			}
 		}
 		if left -= time.Since(began); left <= 0 {
 			return w.take(ctx), nil
@@ -149,14 +142,6 @@ func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 
 // lookAtWatched is the interval at which watched tasks are read without a notification.
 const lookAtWatched = 5 * time.Second
-
-func (w *feed) lookAtAll() {
-	for _, one := range w.watched {
-		if !one.over {
-			one.changed.Store(true)
-		}
-	}
-}
 
 // wait waits for other changes until a task has changed. woken reports that one has.
 func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Change, woken bool, err error) {
@@ -202,12 +187,12 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 			}
 			continue
 		}
-		state := w.t.appendState(nil, v)
+		state := stateOf(v)
 		one.over = v.over()
-		if bytes.Equal(state, one.sent) {
+		if state == one.sent {
 			continue
 		}
-		first := one.sent == nil
+		first := one.sent == ""
 		one.sent = state
 		if w.plain {
 			out = w.takePlain(out, one, v, first)
@@ -231,13 +216,13 @@ func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []
 	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.Version), v)), Over: v.over()})
 }
 
-// appendState appends the values that distinguish two states of a task.
-func (t *Tasks) appendState(dst []byte, v *view) []byte {
-	dst = v.Updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
+// stateOf returns the values that distinguish two states of a task.
+func stateOf(v *view) string {
+	out := string(v.status) + v.Updated.Format(time.RFC3339Nano)
 	for _, e := range v.asks {
-		dst = append(append(dst, ' '), e.Key...)
+		out += " " + e.Key
 	}
-	return dst
+	return out
 }
 
 // Update implements mcp.Feed. It does not change the watched tasks: no era updates a feed with

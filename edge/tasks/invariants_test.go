@@ -412,7 +412,7 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 		}
 		_ = a.must(modern, "bob", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"bob"}`)
 		await.Until(t, "three to run, one of them bob's", func() bool { return w.backend.running.Load() == 3 })
-		if n := a.turns.waiting(); n != 2 {
+		if n := a.Queued(); n != 2 {
 			t.Errorf("%d wait", n)
 		}
 		_ = a.must(modern, "alice", mcp.MethodTasksCancel, about(ids[3])) // This task waits.
@@ -426,7 +426,7 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 			t.Errorf("%v, and %d ran at once", got, w.backend.most.Load())
 		}
 		close(w.backend.gate("bob"))
-		await.Until(t, "all to have ended", func() bool { return w.backend.running.Load() == 0 && a.turns.waiting() == 0 })
+		await.Until(t, "all to have ended", func() bool { return w.backend.running.Load() == 0 && a.Queued() == 0 })
 	})
 	t.Run("every key expires", func(t *testing.T) {
 		server := redisserver.ForTest(t)

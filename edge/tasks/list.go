@@ -3,8 +3,9 @@ package tasks
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -28,10 +29,14 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	ids, err := t.idsOf(ctx, c.Principal)
+	sctx, done := state.Bounded(ctx)
+	ids, err := t.store.Of(sctx, c.Principal) // Some may have expired recently.
+	done()
 	if err != nil {
-		return mcp.Reply{}, err
+		return mcp.Reply{}, t.storeError("", err)
 	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
 	if after != "" { // the last task of the previous page, or what precedes the next one
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id >= after })
 	}
@@ -62,32 +67,15 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	return mcp.Reply{Result: append(dst, '}')}, nil
 }
 
-// idsOf returns the ids of a principal's tasks, newest first. Some may have expired recently.
-func (t *Tasks) idsOf(ctx context.Context, who mcp.Principal) ([]string, error) {
-	sctx, cancel := state.Bounded(ctx)
-	defer cancel()
-	ids, err := t.store.Of(sctx, who)
-	if err != nil {
-		return nil, t.storeError("", err)
-	}
-	slices.Sort(ids)
-	slices.Reverse(ids)
-	return ids, nil
-}
-
-// readConcurrently calls read for each of n tasks, at most maxLoads at a time, and returns when all calls
-// have.
-func readConcurrently(n int, read func(i int)) {
-	turn := make(chan struct{}, maxLoads)
-	var all sync.WaitGroup
+// readConcurrently calls read for each of n tasks, at most maxLoads at a time. When all calls have
+// returned, it returns the first error.
+func readConcurrently(n int, read func(i int) error) error {
+	var all errgroup.Group
+	all.SetLimit(maxLoads)
 	for i := range n {
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			read(i)
-		})
+		all.Go(func() error { return read(i) })
 	}
-	all.Wait()
+	return all.Wait()
 }
 
 // loadAll reads the first n tasks of a page, as far as the caller may see them, without those that
@@ -100,19 +88,26 @@ func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call,
 	if err != nil {
 		return nil, 0, err
 	}
-	who, parts := &c.Principal, left.divide(len(page))
-	readConcurrently(len(page), func(i int) {
+	who, parts := &c.Principal, make([]allowance, len(page))
+	for i := range parts {
+		parts[i].all, parts[i].first = left, i == 0 && !left.begun
+	}
+	left.begun = true
+	_ = readConcurrently(len(page), func(i int) error {
 		v := views[i]
-		if v == nil || v.Set != c.Set || !v.Principal.Is(who) {
-			views[i] = nil
-			return
+		views[i] = nil
+		if v != nil && v.Set == c.Set && v.Principal.Is(who) {
+			what := useQuiet
+			what.within = &parts[i]
+			views[i], _ = t.visible(ctx, rules, c, v, what)
 		}
-		what := useQuiet
-		what.within = &parts[i]
-		views[i], _ = t.visible(ctx, rules, c, v, what)
+		return nil
 	})
-	if n, err = decided(parts); err != nil {
-		return nil, 0, err
+	for n < len(parts) && parts[n].err == nil {
+		n++
+	}
+	if n == 0 && parts[0].first {
+		return nil, 0, parts[0].err
 	}
 	return slices.DeleteFunc(views[:n], func(v *view) bool { return v == nil }), n, nil
 }

@@ -36,9 +36,9 @@ type Options struct {
 	// served in turns. 0 means 1,024 and 100. Tasks that continue after an answer or a takeover are
 	// not queued.
 	MaxRunning, MaxRunningPerPrincipal int
-	// MaxRounds, MaxAttempts, MaxTakeovers, Heartbeat: as in package stateful.
-	MaxRounds, MaxAttempts, MaxTakeovers int
-	Heartbeat                            time.Duration
+	// MaxRounds, MaxAttempts, Heartbeat: as in package stateful.
+	MaxRounds, MaxAttempts int
+	Heartbeat              time.Duration
 	// Replica is the name of this replica in the logs of the tasks that it runs; may be empty.
 	Replica string
 	// Recent is the number of tasks that Tasks.Recent keeps, among those that this replica creates,

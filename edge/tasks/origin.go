@@ -1,13 +1,10 @@
 package tasks
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // origin is the request that began a task: the data, beside its session, from which any replica can
@@ -29,16 +26,12 @@ type response struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// originOf returns the origin of a request.
-func originOf(c *mcp.Call) *origin {
+// originOf returns the origin of a request in its encoding, which shares no memory with the request.
+func originOf(c *mcp.Call) (json.RawMessage, error) {
 	o := &origin{Call: c.ID, Params: c.Params.Raw(), Asked: max(c.Round, 1) - 1, State: c.State}
 	for _, r := range c.Responses {
 		o.Responses = append(o.Responses, response{r.Key, r.Method, r.Result})
 	}
-	return o
-}
-
-func (o *origin) encode() ([]byte, error) {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be kept: %w", err)
@@ -52,12 +45,4 @@ func readOrigin(raw []byte) (*origin, error) {
 		return nil, fmt.Errorf("the task's record: %w", err)
 	}
 	return o, nil
-}
-
-// sessionOf returns the session of a task that a request makes.
-func sessionOf(id, version string, c *mcp.Call, created time.Time) *state.Session {
-	return &state.Session{
-		ID: id, Version: version, Set: c.Set, Principal: c.Principal, Address: c.From, Created: created,
-		ClientInfo: bytes.Clone(c.Client.Info), Capabilities: bytes.Clone(c.Client.Capabilities.Raw),
-	}
 }

@@ -54,25 +54,28 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		c = &there
 	}
 	call := mcp.TaskCall{ID: v.ID, Tool: v.Tool, Backend: v.Backend, Creator: own && what.creator, Unrecorded: what.quiet, RulesOnly: what.local}
-	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
 	if what.within != nil {
 		call.Ask = what.within.ask
-		call.Arguments = func() (json.RawMessage, error) {
+		defer what.within.held.Release()
+	}
+	call.Arguments = func() (json.RawMessage, error) {
+		if what.within != nil {
 			if err := what.within.read(v.Arguments); err != nil {
 				return nil, err
 			}
-			return t.argumentsOf(ctx, v)
 		}
-		defer what.within.done()
+		return t.argumentsOf(ctx, v)
 	}
 	hidden, err := t.next.PermitTask(ctx, rules, c, &call)
-	switch {
-	case hidden && own:
-		return hiddenError(mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it"), err)
-	case hidden:
-		return hiddenError(unknown(v.ID), err)
+	if !hidden {
+		return err
 	}
-	return err
+	e := unknown(v.ID)
+	if own {
+		e = mcp.Errorf(mcp.KindForbidden, "forbidden: the policy no longer allows you the tool of this task; you can still cancel it")
+	}
+	e.Reason = err.Error() // for the log
+	return e
 }
 
 // otherEndpointError returns the error for a request about a task of a set at another endpoint.
@@ -81,12 +84,6 @@ func otherEndpointError(set string) *mcp.Error {
 		return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the endpoint without a set: send the request there; here the task can be seen and cancelled")
 	}
 	return mcp.Errorf(mcp.KindForbidden, "forbidden: the task belongs to the set %q: send the request to its endpoint; here the task can be seen and cancelled", set)
-}
-
-// hiddenError returns the error for a task whose tool is hidden, with the reason for the log.
-func hiddenError(e *mcp.Error, why error) *mcp.Error {
-	e.Reason = why.Error()
-	return e
 }
 
 // createdBy reports whether a caller of the task's principal created it: by the same client, for
@@ -118,12 +115,9 @@ func (v *view) statusOnly() *view {
 
 // get serves tasks/get. A creator that may no longer use the tool gets the task if the response has
 // no data of the tool.
-func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
+func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
+	v, err := t.lapse(ctx, c.Memory, v, &c.Principal)
 	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if v, err = t.lapse(ctx, c.Memory, v, &c.Principal); err != nil {
 		return mcp.Reply{}, err
 	}
 	seen, withheld := t.visible(ctx, rules, c, v, useRequest)

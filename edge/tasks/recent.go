@@ -35,13 +35,13 @@ func (t *Tasks) Recent(ctx context.Context) []*History {
 	ids := t.recent.Keys()
 	slices.Reverse(ids)
 	out := make([]*History, len(ids))
-	readConcurrently(len(ids), func(i int) {
+	_ = readConcurrently(len(ids), func(i int) error {
 		last, known := t.recent.Peek(ids[i])
 		if !known {
-			return
+			return nil
 		}
 		if out[i] = last.Load(); out[i] != nil && out[i].Over() {
-			return
+			return nil
 		}
 		switch h, err := t.history(ctx, ids[i]); {
 		case err == nil:
@@ -51,6 +51,7 @@ func (t *Tasks) Recent(ctx context.Context) []*History {
 			t.recent.Remove(ids[i])
 			out[i] = nil
 		}
+		return nil
 	})
 	return slices.DeleteFunc(out, func(h *History) bool { return h == nil })
 }

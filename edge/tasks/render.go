@@ -15,8 +15,10 @@ import (
 // metaRelated is the key of `_meta` that names the task to which a message of 2025-11-25 belongs.
 const metaRelated = "io.modelcontextprotocol/related-task"
 
-// createdReply returns the reply to a request that has become a task.
+// createdReply counts a request that has become a task, and returns the reply to it.
 func (t *Tasks) createdReply(rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
+	t.counters.Created.Add(1)
+	t.noteRecent(v.ID)
 	if rules.Stateless {
 		reply := t.complete(rules, c, "task", t.appendTask(nil, rules, v))
 		reply.Task = v.ID
@@ -69,12 +71,10 @@ func (t *Tasks) appendTask(dst []byte, rules *revision.Rules, v *view) []byte {
 func appendProgress(dst []byte, v *view) []byte {
 	dst = append(append(dst, `"progressToken":`...), v.token...)
 	dst = append(append(dst, `,"progress":`...), v.progress...)
-	plain := string(v.progress)
 	if v.total != nil {
 		dst = append(append(dst, `,"total":`...), v.total...)
-		plain += " of " + string(v.total)
 	}
-	if v.Message != plain { // The message is the backend's own.
+	if v.Message != numbers(v.progress, v.total) { // The message is the backend's own.
 		dst = jsonrpc.AppendString(append(dst, `,"message":`...), v.Message)
 	}
 	return dst

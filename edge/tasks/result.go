@@ -14,25 +14,20 @@ import (
 // result serves tasks/result of 2025-11-25. It waits until the task has ended. Meanwhile it asks
 // the client those of the task's questions that the client has declared to support. It is a call of
 // the session like any other: the era manages its rounds, its stream and its takeovers.
-func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
-		return mcp.Reply{}, err
-	}
+func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	if len(c.Responses) > 0 {
-		p, err := ofAsked(c.Responses, v.asks)
-		if err != nil {
-			return mcp.Reply{}, err
+		p := newPicker(v.asks)
+		for _, r := range c.Responses {
+			if err := p.take([]byte(r.Key), r.Result); err != nil {
+				return mcp.Reply{}, err
+			}
 		}
 		if err := t.answer(ctx, v.ID, p, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
 	t.work.Idle() // The task continues without it.
-	v, err = t.await(ctx, c.Memory, c.Params.Target, &c.Principal, func(v *view) bool {
+	v, err := t.await(ctx, c.Memory, c.Params.Target, &c.Principal, func(v *view) bool {
 		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
 	})
 	t.work.Active()
@@ -59,26 +54,22 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 }
 
 // answerable returns the questions of a task that a client with these capabilities can answer.
-func answerable(v *view, can *mcp.Capabilities) (out []entry) {
-	for _, e := range v.asks {
-		ok := true
+func answerable(v *view, can *mcp.Capabilities) []entry {
+	return slices.DeleteFunc(slices.Clone(v.asks), func(e entry) bool {
 		switch e.Method {
 		case mcp.MethodElicit:
-			ok = can.ElicitForm
 			if urlMode(e.Params) {
-				ok = can.ElicitURL
+				return !can.ElicitURL
 			}
+			return !can.ElicitForm
 		case mcp.MethodCreateMessage:
 			_, tools := jsonrpc.Member(e.Params, "tools")
-			ok = can.Sampling && (can.SamplingTools || !tools)
+			return !can.Sampling || tools && !can.SamplingTools
 		case mcp.MethodListRoots:
-			ok = can.Roots
+			return !can.Roots
 		}
-		if ok {
-			out = append(out, e)
-		}
-	}
-	return out
+		return false
+	})
 }
 
 // asksOf returns questions of a task as requests to a session's client.

@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"net/netip"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
@@ -24,7 +23,7 @@ func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, e
 	x.Rules, x.Context, x.Repeatable = rulesOf(s.Version), ctx, r.Repeatable
 	x.begun.Store(true)
 	x.made.Store(true)
-	x.attempt.Store(int32(min(runtime.AttemptOf(r, why.Why), math.MaxInt32))) // #nosec G115 -- bounded
+	x.attempt.Store(int64(runtime.AttemptOf(r, why.Why)))
 	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
 		x.reason = telemetry.ReasonAnswered
 	}
@@ -33,10 +32,8 @@ func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, e
 		return &runtime.Claimed{Runner: x, Context: ctx}, nil
 	}
 	var err error
-	if x.origin, err = readOrigin(r.Params); err != nil {
-		return nil, err
-	}
-	if x.First, err = x.origin.call(r, s); err != nil {
+	x.origin = r.Params
+	if x.First, err = firstRound(r, s); err != nil {
 		return nil, err
 	}
 	x.First.Principal = why.Caller(r)
@@ -50,8 +47,12 @@ func (t *Tasks) resume(o *medium.Owned, why runtime.Reason) (*runtime.Claimed, e
 	return &runtime.Claimed{Runner: x, Context: ctx}, nil
 }
 
-// call returns the first round of the request from its record.
-func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
+// firstRound returns the first round of the request of a record, whose params are its origin.
+func firstRound(r *medium.Record, s *state.Session) (mcp.Call, error) {
+	o, err := readOrigin(r.Params)
+	if err != nil {
+		return mcp.Call{}, err
+	}
 	caps, err := mcp.ParseCapabilities(s.Capabilities)
 	if err != nil {
 		return mcp.Call{}, err

@@ -86,12 +86,10 @@ func (x *runner) endRound(reply mcp.Reply, err error) *call.Reply {
 		x.mu.Lock()
 		x.cause = mcp.AsError(err).Cause()
 		x.mu.Unlock()
-		return &call.Reply{Kind: call.Final, Response: failed(err)}
-	}
-	if plain { // The call must become a task, although it has ended.
+	} else if plain { // The call must become a task, although it has ended.
 		_ = x.Defer(context.Background())
 	}
-	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
+	return final(reply, err)
 }
 
 // endPlain records the reply to a call that has not become a task. If it becomes one at the same
@@ -100,6 +98,11 @@ func (x *runner) endPlain(reply mcp.Reply, err error) *call.Reply {
 	x.mu.Lock()
 	x.decided, x.reply, x.err = true, reply, err
 	x.mu.Unlock()
+	return final(reply, err)
+}
+
+// final returns the end of a call, which has no response if the era asks the client.
+func final(reply mcp.Reply, err error) *call.Reply {
 	switch {
 	case err != nil:
 		return &call.Reply{Kind: call.Final, Response: failed(err)}

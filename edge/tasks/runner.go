@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/call"
 	"github.com/mcpedge/mcpedge/edge/call/runtime"
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -25,8 +23,9 @@ import (
 type runner struct {
 	runtime.Rounds
 	t *Tasks
-	// origin is the data from which the rounds are made.
-	origin *origin
+	// origin is the encoded origin, from which the rounds are made. nil means that the task had ended
+	// when it was claimed, and only its end is written again.
+	origin json.RawMessage
 	// session is the session of the task; it is created with the task.
 	session *state.Session
 	support mcp.TaskSupport
@@ -41,15 +40,13 @@ type runner struct {
 	reason telemetry.Reason
 	// leave is called when the task no longer runs here; may be nil.
 	leave func()
-	// over is closed when the call no longer runs here; may be nil.
-	over chan struct{}
 	// begun is true once the call's record is being stored; it may be in the store already. made is
 	// true once the task is in the store. A call that ends before it has begun has left nothing. One
 	// that has begun, and is not made, may have left a task that its client does not know: it is
 	// erased. So is a task that was made after its client had disconnected.
 	begun, made atomic.Bool
 	// attempt is that of the round that runs or ran last.
-	attempt atomic.Int32
+	attempt atomic.Int64
 	// away counts the consecutive queries of the job at which the backend was unavailable.
 	away int
 	// job is the job that the backend keeps between two rounds.
@@ -95,7 +92,7 @@ func (x *runner) Run(ctx context.Context, round *medium.Record, events *runtime.
 	x.t.running.Add(1)
 	defer x.t.running.Add(-1)
 	m, kept := x.Next(round, events)
-	x.attempt.Store(int32(min(m.Attempt, math.MaxInt32))) // #nosec G115 -- bounded
+	x.attempt.Store(int64(m.Attempt))
 	repeatable := round.Resumable && kept
 	x.job.start(ctx.Done(), repeatable)
 	if repeatable { // The round may only query the state of the job: cancelling the round does not end the job.
@@ -129,8 +126,8 @@ func (x *runner) observe(ctx context.Context, m *mcp.Call) (context.Context, tel
 		Set:    x.First.Set,
 		Method: m.Method, Params: &m.Params, Version: x.Rules.Version, Principal: m.Principal, Call: m.ID,
 		Round: m.Round, Attempt: m.Attempt, Origin: x.span, Before: x.span, Reason: x.reason, Internal: true,
+		Backend: cmp.Or(m.Backend, x.Served),
 	}
-	q.Backend = cmp.Or(m.Backend, x.Served)
 	x.reason = telemetry.ReasonContinued
 	return x.t.o.Telemetry.Begin(ctx, &q)
 }
@@ -173,33 +170,13 @@ func (x *runner) emitPlain(ctx context.Context, ev mcp.Event) error {
 	return x.sink.Emit(ctx, ev)
 }
 
-// detach records that the request is answered: later events are dropped.
-func (x *runner) detach() {
+// detach ends the request of a call: later events are dropped. It returns the reply to a call that
+// did not become a task. decided is false if the call has not ended, or became a task.
+func (x *runner) detach() (reply mcp.Reply, err error, decided bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sink = nil
-}
-
-// plainReply returns the end of a call that did not become a task. The bool is false if the call
-// has not ended, or became a task.
-func (x *runner) plainReply() (mcp.Reply, error, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	return x.reply, x.err, x.decided
-}
-
-// statusOf returns progress as text.
-func statusOf(params json.RawMessage) string {
-	if raw, ok := jsonrpc.Member(params, "message"); ok {
-		if text, ok := jsonrpc.Unquote(raw); ok && text != "" {
-			return text
-		}
-	}
-	progress, _ := jsonrpc.Member(params, "progress")
-	if total, ok := jsonrpc.Member(params, "total"); ok {
-		return string(progress) + " of " + string(total)
-	}
-	return string(progress)
 }
 
 // Defer implements mcp.Deferrer.
@@ -207,7 +184,7 @@ func (x *runner) Defer(ctx context.Context) error {
 	if x.isTask() {
 		return nil
 	}
-	return x.Send(context.WithoutCancel(ctx), statusEntry(""))
+	return x.Send(context.WithoutCancel(ctx), &state.Entry{Kind: state.EntryLog, Data: entry{}.encode()})
 }
 
 // Deliver implements runtime.Runner.
@@ -227,8 +204,7 @@ func (x *runner) Deliver(e runtime.Event) {
 func (x *runner) fill(r *medium.Record) {
 	x.Settle()
 	x.Fill(r)
-	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)
-	r.Params, _ = x.origin.encode() // It was encoded before, to determine its size.
+	r.Params, r.Began, r.Trace = x.origin, x.session.Created, telemetry.FormatParent(x.span)
 }
 
 // stored handles the result of a write of the call.
@@ -251,11 +227,8 @@ func (x *runner) Done(how call.How, r *call.Reply) {
 		x.ended(r)
 	}
 	x.cancelJob(x.job.finish(how, r))
+	x.Release()
 	if x.leave != nil {
 		x.leave()
-	}
-	x.Release()
-	if x.over != nil {
-		close(x.over)
 	}
 }

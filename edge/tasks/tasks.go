@@ -57,7 +57,7 @@ var _ era.Dispatcher = (*Tasks)(nil)
 // hooks from then on. It must be used for tasks alone: each of its sessions is a task. The caller
 // owns the store, and must close it after Close. Start begins the background work.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
-	t := &Tasks{next: d, o: o.withDefaults()}
+	t := &Tasks{next: d, o: o.withDefaults(), expiries: expiries{timers: map[string]*time.Timer{}}}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
 	t.cancellers, _ = lru.New[string, *mcp.Principal](maxCancellers) // the only error is that of a size below 1
 	if t.o.Recent > 0 {
@@ -66,7 +66,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	t.calls = runtime.New(open, runtime.Options{
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
 		Resume: t.resume, Begin: t.begin, IdleBetweenRounds: true, Number: renamed, Counters: &t.counters.Counters, Work: &t.work, Event: t.onEvent,
-		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
+		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, MaxRounds: t.o.MaxRounds, Telemetry: t.o.Telemetry,
 		Log: t.o.Logger, Store: "tasks", Random: t.o.Random, About: logAttrs, Name: func() string { return stream },
 	})
 	t.store = t.calls.Store()
@@ -85,11 +85,17 @@ func (t *Tasks) Counters() *Counters { return &t.counters }
 func (t *Tasks) Running() int64 { return t.running.Load() }
 
 // Queued returns the number of tasks that wait for their turn to run here.
-func (t *Tasks) Queued() int { return t.turns.waiting() }
+func (t *Tasks) Queued() int {
+	n, _ := t.turns.queued()
+	return n
+}
 
 // QueueAge returns the longest time that a task has waited for its turn to run here; 0 if no task
 // waits.
-func (t *Tasks) QueueAge() time.Duration { return since(t.turns.longest()) }
+func (t *Tasks) QueueAge() time.Duration {
+	_, began := t.turns.queued()
+	return since(began)
+}
 
 // Age returns the age of the oldest task that this replica runs; 0 if it runs none.
 func (t *Tasks) Age() time.Duration {
@@ -187,16 +193,28 @@ func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 
 // serve serves a request about tasks that was admitted.
 func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
+	if c.Method == mcp.MethodTasksList {
+		return t.list(ctx, rules, c)
+	}
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	what := useRequest
 	switch c.Method {
 	case mcp.MethodTasksGet:
-		return t.get(ctx, rules, c)
-	case mcp.MethodTasksUpdate:
-		return t.update(ctx, rules, c)
+		return t.get(ctx, rules, c, v)
 	case mcp.MethodTasksCancel:
-		return t.cancel(ctx, rules, c)
-	case mcp.MethodTasksList:
-		return t.list(ctx, rules, c)
-	default:
-		return t.result(ctx, rules, c)
+		what = useCancel
 	}
+	if err := t.permit(ctx, rules, c, v, what); err != nil {
+		return mcp.Reply{}, err
+	}
+	switch c.Method {
+	case mcp.MethodTasksUpdate:
+		return t.update(ctx, rules, c, v)
+	case mcp.MethodTasksCancel:
+		return t.cancel(ctx, rules, c, v)
+	}
+	return t.result(ctx, rules, c, v)
 }

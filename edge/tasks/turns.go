@@ -11,7 +11,6 @@ type turns struct {
 	mu        sync.Mutex
 	max, each int
 	running   int
-	closed    bool
 	// by has the principals with running or waiting tasks. order has those with waiting tasks that
 	// may run one more, the next one first.
 	by    map[string]*queue
@@ -73,7 +72,7 @@ func (t *turns) enqueue(q *queue) {
 // next begins the tasks whose turn it is, and unlocks t.mu.
 func (t *turns) next() {
 	var begin []waiter
-	for t.running < t.max && len(t.order) > 0 && !t.closed {
+	for t.running < t.max && len(t.order) > 0 {
 		q := t.order[0]
 		t.order, q.queued = t.order[1:], false
 		begin = append(begin, q.waiting[0])
@@ -88,31 +87,23 @@ func (t *turns) next() {
 	}
 }
 
-// waiting returns the number of tasks that wait for their turn.
-func (t *turns) waiting() (n int) {
+// queued returns the number of tasks that wait for their turn, and the start of the longest wait;
+// zero if no task waits.
+func (t *turns) queued() (n int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, q := range t.by {
 		n += len(q.waiting)
-	}
-	return n
-}
-
-// longest returns the start of the longest wait; zero if no task waits.
-func (t *turns) longest() (since time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, q := range t.by {
 		if len(q.waiting) > 0 && (since.IsZero() || q.waiting[0].since.Before(since)) {
 			since = q.waiting[0].since
 		}
 	}
-	return since
+	return n, since
 }
 
 // close stops the scheduling: waiting tasks are left to other replicas.
 func (t *turns) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
+	t.max = 0
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -18,14 +19,7 @@ const mostUnmatched, unmatchedBytes = 16, 64 << 10
 // update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's
 // questions. Answers that match no waiting question have no effect, unless the store has lost the
 // question and gets it back: see picker.
-func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
-		return mcp.Reply{}, err
-	}
+func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
 	p, err := pickAnswers(c.Params.More().InputResponses, v.asks)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -43,20 +37,8 @@ func pickAnswers(responses json.RawMessage, asked []entry) (*picker, error) {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses must be an object of results, by the keys of inputRequests")
 	}
 	p := newPicker(asked)
-	err := jsonrpc.Members(responses, func(key []byte, value json.RawMessage) error { return p.take(key, value) })
-	if err != nil {
+	if err := jsonrpc.Members(responses, p.take); err != nil {
 		return nil, mcp.AsError(err)
-	}
-	return p, nil
-}
-
-// ofAsked picks the answers to the asked questions from those of a session's client.
-func ofAsked(responses []mcp.InputResponse, asked []entry) (*picker, error) {
-	p := newPicker(asked)
-	for i := range responses {
-		if err := p.take([]byte(responses[i].Key), responses[i].Result); err != nil {
-			return nil, err
-		}
 	}
 	return p, nil
 }
@@ -66,9 +48,10 @@ func ofAsked(responses []mcp.InputResponse, asked []entry) (*picker, error) {
 // back from another replica: the client, which has read it, does not answer it again. So the store
 // gets these answers, too, and the replica repeats them for a time: see runtime.Replica.Answer.
 type picker struct {
-	asked   []entry
+	// answers are those to the asked questions, in their order; Result is nil until there is one.
+	// places are their indexes by key.
+	answers []mcp.InputResponse
 	places  map[string]int
-	results []json.RawMessage
 	// unknown counts the answers to questions that are not asked, unmatched included.
 	unknown   int64
 	unmatched []mcp.InputResponse
@@ -77,9 +60,9 @@ type picker struct {
 }
 
 func newPicker(asked []entry) *picker {
-	p := &picker{asked: asked, places: make(map[string]int, len(asked)), results: make([]json.RawMessage, len(asked))}
+	p := &picker{answers: make([]mcp.InputResponse, len(asked)), places: make(map[string]int, len(asked))}
 	for i := range asked {
-		p.places[asked[i].Key] = i
+		p.answers[i].Key, p.places[asked[i].Key] = asked[i].Key, i
 	}
 	return p
 }
@@ -91,12 +74,12 @@ func (p *picker) take(key []byte, result json.RawMessage) error {
 	case !ok:
 		p.unknown++
 		p.keep(key, result)
-	case p.results[i] != nil:
+	case p.answers[i].Result != nil:
 		return mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses has the key %.80q twice: send it once", key)
 	case jsonrpc.TypeOf(result) != jsonrpc.Object:
 		return mcp.Errorf(mcp.KindInvalidParams, "the answer to %.80q is no object: send the result of the request", key)
 	default:
-		p.results[i] = result
+		p.answers[i].Result = result
 	}
 	return nil
 }
@@ -113,12 +96,8 @@ func (p *picker) keep(key []byte, result json.RawMessage) {
 
 // given returns the answers to store: those to the asked questions in the order of the questions, and
 // then the others.
-func (p *picker) given() (out []mcp.InputResponse) {
-	for i, result := range p.results {
-		if result != nil {
-			out = append(out, mcp.InputResponse{Key: p.asked[i].Key, Result: result})
-		}
-	}
+func (p *picker) given() []mcp.InputResponse {
+	out := slices.DeleteFunc(slices.Clone(p.answers), func(r mcp.InputResponse) bool { return r.Result == nil })
 	return append(out, p.unmatched...)
 }
 

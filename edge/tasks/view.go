@@ -70,15 +70,6 @@ func unknown(id string) *mcp.Error {
 // load reads a task of a principal. It charges memory for it, instead of for a previous task.
 func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	memory.Settle(budget.Results, 0)
-	s, err := t.sessionOf(ctx, id, who)
-	if err != nil {
-		return nil, err
-	}
-	return t.read(ctx, memory, s, nil)
-}
-
-// sessionOf returns the session of a task of a principal.
-func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*state.Session, error) {
 	if id == "" || len(id) > maxID {
 		return nil, unknown(id)
 	}
@@ -91,7 +82,7 @@ func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*
 	if !s.Principal.Is(who) {
 		return nil, unknown(id)
 	}
-	return s.Session, nil
+	return t.read(ctx, memory, s.Session, nil)
 }
 
 // storeError returns the client's error for an error of the store.
