@@ -163,7 +163,7 @@ func TestADecisionIsNotOnAQuestionThatReplacedALostOne(t *testing.T) {
 	back := keep(t, db, "test:{"+id+"}*", "test:b:*")
 	close(w.backend.gate("asks"))
 	lost := a.awaitsApproval(id, "a")
-	a.cut.off.Store(true)
+	a.cut.disconnect()
 	back()
 	b := w.replica(approving)
 	await.Receive(t, "the first round again", running)
