@@ -23,7 +23,8 @@ type brief struct {
 	Poll    int64     `json:"poll,omitempty"`
 	Message string    `json:"message,omitempty"`
 	Updated time.Time `json:"updated"`
-	// Asked are the questions of the last round that asked the client: in a stored brief, their keys and methods.
+	// Asked are the questions of the last round that asked the client. A stored brief has their keys
+	// and methods only.
 	Asked []entry `json:"asked,omitempty"`
 	// Ended is the final status of the task; empty if it has not ended. ToolError is set at its
 	// end.

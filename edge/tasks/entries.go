@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -64,7 +65,8 @@ type failure struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// encode returns the entry as JSON. The members of unbounded size are written unchanged.
+// encode returns the entry as JSON. The members of unbounded size are written unchanged, other raw
+// ones without white space.
 func (e entry) encode() []byte {
 	e.At = cmp.Or(e.At, time.Now()).UTC()
 	raw := [...]struct {
@@ -72,11 +74,13 @@ func (e entry) encode() []byte {
 		value json.RawMessage
 	}{{"params", e.Params}, {"result", e.Result}, {"arguments", e.Arguments}}
 	e.Params, e.Result, e.Arguments = nil, nil, nil
-	dst, err := json.Marshal(&e)
-	if err != nil { // a raw member that is not JSON
+	var b bytes.Buffer
+	text := json.NewEncoder(&b)
+	text.SetEscapeHTML(false)
+	if err := text.Encode(&e); err != nil { // a raw member that is not JSON
 		return failed(err)
 	}
-	dst = dst[:len(dst)-1]
+	dst := bytes.TrimSuffix(b.Bytes(), []byte("}\n"))
 	for _, m := range raw {
 		if m.value != nil {
 			dst = jsonrpc.AppendMember(slices.Grow(dst, len(m.name)+len(m.value)+5), m.name, m.value)
