@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -16,13 +14,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
-
-// approved is an approval in a consent.
-type approved struct {
-	Name   string       `json:"n"`
-	Digest []byte       `json:"d"`
-	By     mcp.Approver `json:"b"`
-}
 
 // maxEscaped is the most bytes of an escaped byte of a quoted text.
 const maxEscaped = 6
@@ -40,8 +31,7 @@ func (r *round) verdict() *mcp.ApprovalVerdict {
 	return v
 }
 
-// endUnapproved ends a call that did not get its approval. The answer alone decides, because the
-// settings in force may require fewer approvals than the question did.
+// endUnapproved ends a call that waited for approvals, if the answer does not grant them.
 func (r *round) endUnapproved(ctx context.Context) error {
 	v := r.verdict()
 	if v == nil || v.End == mcp.ApprovalGranted {
@@ -59,18 +49,18 @@ func (r *round) endUnapproved(ctx context.Context) error {
 		reason.quoted(v.Reason, maxEscaped*len(v.Reason)+2)
 		why += ": " + string(reason.text)
 	}
-	r.observeApprovals(string(v.End), names)
+	r.countConsents(string(v.End), names)
 	return r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call was not run: it needs the %s, and %s", approvals(names), why))
 }
 
-// approve makes the call wait for the approvals that the round requires and the call does not have.
-// It returns nil, nil if the call may continue.
-func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
+// missingApprovals returns the approvals that the call still needs after the answer to the previous
+// round's question. If it has all, it fails if the requester's credentials no longer hold.
+func (r *round) missingApprovals(ctx context.Context, args json.RawMessage) ([]policy.Obligation, error) {
 	if len(r.required.approvals) == 0 && r.before.Approved == nil && r.before.Awaits == nil {
 		return nil, nil
 	}
 	if bytes.Equal(r.before.Call, r.digest(args)) {
-		r.setHeld(r.holds.Has, slices.Clone(r.before.Approved))
+		r.holds.Approved = slices.Clone(r.before.Approved)
 		r.takeGrants()
 	}
 	missing := slices.DeleteFunc(slices.Clone(r.required.approvals), func(o policy.Obligation) bool {
@@ -79,7 +69,7 @@ func (r *round) approve(ctx context.Context, args json.RawMessage) (*mcp.InputRe
 	if len(missing) == 0 {
 		return nil, r.stillValid(ctx)
 	}
-	return r.awaitApproval(ctx, missing, args)
+	return missing, nil
 }
 
 // takeGrants adds the granted approvals in the answer to the previous round's question. Approvals
@@ -91,8 +81,8 @@ func (r *round) takeGrants() {
 	}
 	for _, a := range r.before.Awaits {
 		if slices.ContainsFunc(v.Granted, func(d []byte) bool { return bytes.Equal(d, a.Digest) }) {
-			r.setHeld(r.holds.Has, append(r.holds.Approved, approved{Name: a.Name, Digest: a.Digest, By: v.By}))
-			r.observeApprovals(telemetry.ApprovalGranted, []string{a.Name})
+			r.holds.Approved = append(r.holds.Approved, approved{Name: a.Name, Digest: a.Digest, By: v.By})
+			r.countConsents(telemetry.ApprovalGranted, []string{a.Name})
 		}
 	}
 }
@@ -122,15 +112,14 @@ func (r *round) stillValid(ctx context.Context) error {
 func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, args json.RawMessage) (*mcp.InputRequired, error) {
 	names := namesOf(missing)
 	if refused := r.cannotWait(names); refused != nil {
-		r.observeApprovals(telemetry.ApprovalDenied, names)
+		r.countConsents(telemetry.ApprovalDenied, names)
 		return nil, r.allowed.Unapproved(ctx, r.call, names[0], refused)
 	}
-	next := consent{Call: r.digest(args), Approved: r.holds.Approved, Rounds: r.before.Rounds + 1}
+	next, isKept := r.nextQuestion(args)
 	for i := range missing {
 		next.Awaits = append(next.Awaits, agreement{Name: missing[i].Name, Digest: missing[i].Digest[:]})
 	}
-	r.issueNonce(&next)
-	if !next.keep(r.call.Responses) {
+	if !isKept {
 		return nil, r.allowed.Unapproved(ctx, r.call, names[0], mcp.Errorf(mcp.KindForbidden, "the call needs the %s and cannot wait for it: "+
 			"answers that the tool does not have yet are larger than %d bytes", approvals(names), mcp.MaxState))
 	}
@@ -144,13 +133,10 @@ func (r *round) awaitApproval(ctx context.Context, missing []policy.Obligation, 
 	if err := r.allowed.Await(ctx, r.call, names[0]); err != nil {
 		return nil, err
 	}
-	r.observeApprovals(telemetry.ApprovalRequested, names)
-	if binder, ok := r.sink.(mcp.Binder); ok {
-		binder.Bind(r.named.Tool.Owner.Name())
-	}
+	r.countConsents(telemetry.ApprovalRequested, names)
 	return &mcp.InputRequired{
 		Requests: []mcp.InputRequest{{Key: mcp.ApprovalKey, Method: mcp.MethodApprove, Params: params}},
-		State:    next.prepend(r.misfits.prepend(r.call.State)),
+		State:    r.stateAfter(next),
 	}, nil
 }
 
@@ -198,28 +184,4 @@ func (r *round) approval(missing []policy.Obligation, args json.RawMessage) *mcp
 		a.Expires = until
 	}
 	return a
-}
-
-// awaited returns the names of the approvals that the question of a round was about.
-func (c *consent) awaited() (names []string) {
-	for i := range c.Awaits {
-		names = append(names, c.Awaits[i].Name)
-	}
-	return names
-}
-
-// approvals names approvals in an error.
-func approvals(names []string) string {
-	quoted := make([]string, len(names))
-	for i := range names {
-		quoted[i] = strconv.Quote(names[i])
-	}
-	return fmt.Sprintf("approval %s of another person", strings.Join(quoted, ", "))
-}
-
-// observeApprovals counts an outcome of each of approvals.
-func (r *round) observeApprovals(outcome string, names []string) {
-	for _, name := range names {
-		r.d.opts.Telemetry.Confirmation(name, outcome)
-	}
 }

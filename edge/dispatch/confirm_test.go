@@ -24,7 +24,7 @@ func TestConsentIsKeptBeforeTheState(t *testing.T) {
 		for _, c := range []consent{{}, {Call: []byte("c"), Asked: true, Nonce: "n", Store: "s"}, {Call: []byte("c")}} {
 			for _, m := range []misfits{nil, {"name": {1, 1}}} {
 				got, counts, before := withOwnState(&mcp.Call{State: c.prepend(m.prepend(own))})
-				if !bytes.Equal(got.State, own) || len(counts) != len(m) || before.confirmed() != c.confirmed() || before.asked() != c.asked() || before.Nonce != c.Nonce {
+				if !bytes.Equal(got.State, own) || len(counts) != len(m) || before.state() != c.state() || before.Nonce != c.Nonce {
 					t.Errorf("%q with %v and %v came back as %q with %v and %v", own, m, c, got.State, counts, before)
 				}
 			}

@@ -78,6 +78,64 @@ func (k *records) Write(_ context.Context, r []audit.Record) (int, error) {
 
 func (*records) Close(context.Context) error { return nil }
 
+// What the round before stored, the answer, and the confirmations that are required now decide on the state of a round.
+func TestConsentStates(t *testing.T) {
+	g, rules := newGuards(t), rules(t, modern)
+	none, one, two := g.with(guarded()), g.with(guarded("One?")), g.with(guarded("One?", "Two?"))
+	stored := func(change func(*consent)) []byte {
+		c, rest := openConsent(g.ask(one, rules))
+		change(&c)
+		return c.prepend(rest)
+	}
+	asks := stored(func(*consent) {})
+	held := stored(func(c *consent) { c.Asked, c.Nonce = false, "" })
+	awaits := stored(func(c *consent) { c.Has, c.Asked, c.Awaits = nil, false, c.Has })
+	otherCall := stored(func(c *consent) { c.Call = []byte("another") })
+	otherStore := stored(func(c *consent) { c.Store = "another" })
+	for name, c := range map[string]struct {
+		state          []byte
+		answers        []mcp.InputResponse
+		required       *Dispatch
+		begins, states consentState
+		has            int
+	}{
+		"nothing is required":                 {nil, nil, none, consentNone, consentNone, 0},
+		"a first round":                       {nil, nil, one, consentNone, consentAsks, 0},
+		"an answer without a question":        {nil, yes(), one, consentNone, consentAsks, 0},
+		"accepted":                            {asks, yes(), one, consentAsks, consentAccepted, 1},
+		"no answer":                           {asks, nil, one, consentAsks, consentAsks, 0},
+		"accepted, more is required":          {asks, yes(), two, consentAsks, consentAsks, 0},
+		"accepted, nothing is required":       {asks, yes(), none, consentAsks, consentAccepted, 1},
+		"no answer, nothing is required":      {asks, nil, none, consentAsks, consentNone, 0},
+		"another call was accepted":           {otherCall, yes(), one, consentAsks, consentAsks, 0},
+		"... and nothing is required":         {otherCall, yes(), none, consentAsks, consentAccepted, 0},
+		"accepted at another store":           {otherStore, yes(), one, consentAsks, consentAsks, 0},
+		"... and nothing is required now":     {otherStore, yes(), none, consentAsks, consentAccepted, 1},
+		"a later round":                       {held, nil, one, consentHeld, consentHeld, 1},
+		"a later round, more is required":     {held, nil, two, consentHeld, consentAsks, 0},
+		"a later round, nothing is required":  {held, nil, none, consentHeld, consentNone, 0},
+		"the approvers' answer":               {awaits, yes(), one, consentAwaits, consentAsks, 0},
+		"the approvers' answer, none applies": {awaits, yes(), none, consentAwaits, consentNone, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			call := request(t, mcp.MethodToolsCall, `{"name":"`+g.f.prefix+g.f.tools[0].GetName()+`","arguments":{}}`)
+			call.Client, call.State, call.Responses = able, c.state, c.answers
+			resolved, err := c.required.Resolve(t.Context(), rules, call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := resolved.Handle.(*round)
+			r.setCall(call)
+			begins := r.state
+			r.holds = new(consent)
+			r.applyAnswer([]byte(`{}`))
+			if has := len(r.holds.Has); begins != c.begins || r.state != c.states || r.state != consentAsks && has != c.has {
+				t.Errorf("from %d to %d with %d confirmations, want from %d to %d with %d", begins, r.state, len(r.holds.Has), c.begins, c.states, c.has)
+			}
+		})
+	}
+}
+
 // A call is recorded as allowed once, whether the confirmation that it was asked for still applies at the answer or not.
 func TestConfirmedCallsAreRecorded(t *testing.T) {
 	for _, version := range []string{modern, legacy} {

@@ -1,10 +1,8 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -79,19 +77,16 @@ func (r *round) nonceUsable() bool {
 	return r.before.Store == r.d.opts.Confirmations.ID() && r.before.remaining() > 0
 }
 
-// spendsNonce reports whether the round uses up the consent of the round before if it runs.
-func (r *round) spendsNonce() bool { return r.before.Nonce != "" }
-
-// spend spends the consent of the previous round, and records that the call is allowed. It runs
-// immediately before the backend is called, so that a confirmation is used at most once.
+// spend spends the nonce of the previous round, if it has one, and records that the call is allowed.
+// It runs immediately before the backend is called, so that a confirmation is used at most once.
 func (r *round) spend(ctx context.Context) error {
-	if !r.spendsNonce() {
+	if r.before.Nonce == "" {
 		return nil
 	}
 	if err := r.spendNonce(ctx); err != nil {
 		return err
 	}
-	if r.consent == answered {
+	if r.state == consentAccepted {
 		r.remember(ctx)
 	}
 	if err := r.allow(ctx); err != nil {
@@ -109,16 +104,16 @@ func (r *round) spendNonce(ctx context.Context) error {
 	fresh, err := store.Spend(ctx, r.nonceHolder(), r.before.Nonce, r.before.remaining()+nonceMargin, maxConfirmationsOfOne)
 	switch {
 	case err != nil && fresh: // It stays used: a release may be late, and would then release it for a call that has used it since.
-		r.answerUsed = true
-		r.observeConfirmations(telemetry.ConfirmationUnacknowledged, append(r.before.asksFor(), r.before.awaited()...))
+		r.spent = true
+		r.countConsents(telemetry.ConfirmationUnacknowledged, append(r.before.asksFor(), r.before.awaited()...))
 		return r.withoutState(unacknowledged(err))
 	case err != nil:
 		return spendError(err)
 	case !fresh:
-		r.observeConfirmations(telemetry.ConfirmationUsed, r.before.asksFor())
+		r.countConsents(telemetry.ConfirmationUsed, r.before.asksFor())
 		return r.usedBefore(ctx)
 	}
-	r.answerUsed = true
+	r.spent = true
 	return nil
 }
 
@@ -139,6 +134,18 @@ func (r *round) endQuestion(ctx context.Context, how string) error {
 	return nil
 }
 
+// endAnswered spends the previous round's question if it was answered and another question follows.
+func (r *round) endAnswered(ctx context.Context) error {
+	if r.answer == nil {
+		return nil
+	}
+	if err := r.endQuestion(ctx, endedAsked); err != nil {
+		return err
+	}
+	r.countConsents(telemetry.ConfirmationAccepted, r.before.asksFor())
+	return nil
+}
+
 // endID returns the id under which the end of a question with a nonce is recorded.
 func endID(nonce, how string) string { return nonce + "\x00" + how }
 
@@ -150,19 +157,4 @@ func (r *round) usedBefore(ctx context.Context) error {
 		}
 	}
 	return spentBefore(r.call.Method, r.before.Awaits != nil)
-}
-
-// remember stores the answer for the confirmations that were asked and may be remembered. If the
-// store fails or is full, the answer is lost, and the user is asked again.
-func (r *round) remember(ctx context.Context) {
-	for i := range r.required.confirmations {
-		o := &r.required.confirmations[i]
-		known := slices.ContainsFunc(r.before.Has, func(a agreement) bool { return a.Remembered && bytes.Equal(a.Digest, o.Digest[:]) })
-		if known || o.Remember == 0 || r.call.Principal.Anonymous() {
-			continue
-		}
-		if _, err := r.d.opts.Confirmations.Spend(ctx, r.call.Principal.Key(), r.remembered(o), o.Remember, maxConfirmationsOfOne); err != nil {
-			r.d.opts.Logger.Warn("a confirmation is not remembered", "confirmation", o.Name, "error", err)
-		}
-	}
 }

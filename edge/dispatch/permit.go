@@ -41,34 +41,16 @@ func (r *round) askPolicyServer(ctx context.Context) error {
 	return err
 }
 
-// charge charges the quotas. A round with the answer to a question is not charged if the round that
-// asked was.
-func (r *round) charge(ctx context.Context) error {
-	if r.consent == answered {
-		return nil
-	}
-	return r.allowed.Charge(ctx, r.call)
-}
-
 // chargeUnused charges the quotas for a round with an answer that was not used and whose call did
 // not run. Otherwise a client could send the answer without bound. It returns err, or the error of
 // the quotas.
 func (r *round) chargeUnused(ctx context.Context, err error) error {
-	if r.consent == answered && !r.answerUsed {
+	if !r.spent {
 		if over := r.allowed.Charge(ctx, r.call); over != nil {
 			return over
 		}
 	}
 	return err
-}
-
-// recordAllowed records that the call is allowed, unless a confirmation must be spent first: see
-// spend.
-func (r *round) recordAllowed(ctx context.Context) error {
-	if r.spendsNonce() {
-		return nil
-	}
-	return r.allow(ctx)
 }
 
 // allow records that the call is allowed, with its confirmations and approvals.
@@ -81,16 +63,17 @@ func (r *round) allow(ctx context.Context) error {
 		c := mcp.Confirmed{Name: r.holds.Has[i].Name, How: mcp.ConfirmedByAnswer}
 		if r.holds.Has[i].Remembered {
 			c.How = mcp.ConfirmedBefore
-			if r.consent != notRequired { // Otherwise an earlier round was counted.
+			if r.state != consentHeld { // Otherwise an earlier round was counted.
 				r.d.opts.Telemetry.Confirmation(c.Name, telemetry.ConfirmationRemembered)
 			}
 		}
 		had.Confirmed = append(had.Confirmed, c)
 	}
-	if r.consent == answered {
-		r.observeConfirmations(telemetry.ConfirmationAccepted, r.before.asksFor())
+	if r.state == consentAccepted {
+		r.countConsents(telemetry.ConfirmationAccepted, r.before.asksFor())
 	}
-	return r.allowed.Allow(ctx, r.call, had, r.consent != notRequired || r.before.Awaits != nil)
+	from := r.before.state()
+	return r.allowed.Allow(ctx, r.call, had, from == consentAwaits || from == consentAsks || r.state == consentRemembered)
 }
 
 // decider returns what decides about the round. nil allows it.

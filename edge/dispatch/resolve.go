@@ -158,18 +158,3 @@ func (r *round) policyArguments() policy.Arguments {
 	}
 	return noneGiven
 }
-
-// setCall makes a resolved round that of a call with the same params.
-func (r *round) setCall(call *mcp.Call) {
-	r.call, r.misfits, r.before = withOwnState(call)
-	r.holds = &noConsent
-	switch { // The only question was that of the edge.
-	case r.before.Awaits != nil:
-		r.answer = r.answerTo(mcp.ApprovalKey)
-	case r.before.asked():
-		r.answer = r.answerTo(confirmKey)
-	default:
-		return
-	}
-	r.call.Responses = r.before.kept()
-}

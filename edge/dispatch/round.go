@@ -39,19 +39,17 @@ type round struct {
 	// misfits are those of the previous rounds.
 	misfits misfits
 
-	// required are the requirements of the round, before is the consent of the previous rounds. answer
-	// is the answer to the previous round's question, or nil.
+	// required are the requirements of the round. before is the consent that the round before stored,
+	// and answer the answer to its question, or nil.
 	required *requirements
 	before   *consent
 	answer   *mcp.InputResponse
-	// holds has in Has the confirmations that the round has once confirmed is true, and in Approved the approvals that it has. It is
-	// replaced by setHeld, not changed.
+	// holds has in Has the confirmations that the call has, or has once the user accepts, and in
+	// Approved its approvals.
 	holds *consent
-	// consent is the state of the round's confirmations. confirmed is true once it has all that it
-	// requires. answerUsed is true once the round has used the answer to the previous round's
-	// question.
-	consent               confirmationState
-	confirmed, answerUsed bool
+	// state is that of the call's consent. spent is true once the nonce of before is spent.
+	state consentState
+	spent bool
 	// effects is true if running the round twice may have further effects.
 	effects bool
 	// hasProgress is true once progress is set.

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,16 +14,17 @@ import (
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
-	if err := r.endUnconfirmed(ctx); err != nil {
-		return mcp.Reply{}, err
-	}
-	if err := r.endUnapproved(ctx); err != nil {
+	if err := r.endRefused(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	if r.target.Misused != nil || r.named.Own {
 		return r.callOwn(ctx)
 	}
-	return r.callBackendTool(ctx)
+	reply, err := r.callBackendTool(ctx)
+	if err != nil && r.state == consentAccepted {
+		err = r.chargeUnused(ctx, err)
+	}
+	return reply, err
 }
 
 // callBackendTool runs a call of a backend's tool, in stages. The stages of resolve are over: it
@@ -53,28 +53,10 @@ func (r *round) callBackendTool(ctx context.Context) (mcp.Reply, error) {
 	if err := r.askPolicyServer(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	r.setConsent(args)
-	if err := r.charge(ctx); err != nil {
-		return mcp.Reply{}, err
-	}
-	if asked, err := r.requireConsent(ctx, args); err != nil {
-		return mcp.Reply{}, r.chargeUnused(ctx, err)
-	} else if asked != nil {
-		return mcp.Reply{Input: asked}, nil
+	if asked, err := r.requireConsent(ctx, args); asked != nil || err != nil {
+		return mcp.Reply{Input: asked}, err
 	}
 	return r.runTool(ctx)
-}
-
-// requireConsent returns the question of a call that lacks an approval or a confirmation. Otherwise it
-// records that the call is allowed, and returns nil, nil.
-func (r *round) requireConsent(ctx context.Context, args json.RawMessage) (*mcp.InputRequired, error) {
-	if waits, err := r.approve(ctx, args); waits != nil || err != nil {
-		return waits, err
-	}
-	if asked, err := r.confirm(ctx, args); asked != nil || err != nil {
-		return asked, err
-	}
-	return nil, r.recordAllowed(ctx)
 }
 
 // runTool runs the call at the backend.
@@ -83,7 +65,7 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	r.effects = !t.Repeatable()
 	req, err := translate.CallToolRequest(r.call, t.Proto.GetName())
 	if err != nil {
-		return mcp.Reply{}, r.chargeUnused(ctx, err)
+		return mcp.Reply{}, err
 	}
 	req.Context.Round = uint32(r.backendRound()) // #nosec G115 -- bounded by the setting rounds
 	if r.size = t.Size.Load(); r.size == nil {
@@ -93,18 +75,18 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	r.addClaims(req.Context, t.Owner)
 	release, err := r.acquire(ctx, t.Owner)
 	if err != nil {
-		return mcp.Reply{}, r.chargeUnused(ctx, err)
+		return mcp.Reply{}, err
 	}
 	defer release()
-	entered, end, err := r.outgoingContext(ctx, t.Owner, t.Proto.GetName())
+	ctx, end, err := r.outgoingContext(ctx, t.Owner, t.Proto.GetName())
 	if err != nil {
-		return mcp.Reply{}, r.chargeUnused(ctx, err)
+		return mcp.Reply{}, err
 	}
 	defer end()
-	if err := r.spend(entered); err != nil {
-		return mcp.Reply{}, r.chargeUnused(ctx, err)
+	if err := r.spend(ctx); err != nil {
+		return mcp.Reply{}, err
 	}
-	if ctx = entered; r.confirmed && r.required.declared != nil {
+	if len(r.holds.Has) > 0 && r.required.declared != nil {
 		ctx = r.required.declared(ctx)
 	}
 	stream, err := t.Owner.Tools().CallTool(ctx, req)
