@@ -33,27 +33,28 @@ func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 // outdated means that the principals of open feeds lack data that the new rules read. These feeds
 // are notified of every kind, now and at each later Replace.
 func (c *Catalog) Replace(o *overlay.Overlay, sets overlay.Sets, swap func(), outdated bool) {
-	c.hub.Replace(c.digestReader, differences, func() bool {
+	c.hub.Replace(func() changes.Reach {
 		before, after := c.views.replace(o, sets, swap)
-		return after.private && (!before.overlay.Equal(o) || before.sets != after.sets) // Lists of single callers may differ.
-	}, outdated)
-}
-
-// digestReader returns a function that returns the digest of a caller's current lists in a set, with the
-// cached private lists.
-func (c *Catalog) digestReader(set string, p mcp.Principal) func() mcp.Digest {
-	view := c.views.viewReader(set, p)
-	return func() mcp.Digest { return view().visibleTo(&p).digest() }
+		switch {
+		case outdated:
+			return changes.Outdated
+		case after.private && (!before.overlay.Equal(o) || before.sets != after.sets): // Lists of single callers may differ.
+			return changes.Every
+		}
+		return changes.Differing
+	})
 }
 
 // Disable replaces the list of disabled objects, which may be nil. It takes effect before lists are
 // compared. It notifies the subscribers whose lists differ afterwards, ends watches at disabled
 // backends and in disabled sets, and opens those that are possible again.
 func (c *Catalog) Disable(l *disabled.List) {
-	c.hub.Replace(c.digestReader, differences, func() bool {
-		_, after := c.views.disable(l)
-		return after.private // Lists of single callers may differ.
-	}, false)
+	c.hub.Replace(func() changes.Reach {
+		if _, after := c.views.disable(l); after.private { // Lists of single callers may differ.
+			return changes.Every
+		}
+		return changes.Differing
+	})
 }
 
 // source implements changes.Source on the views.
@@ -72,14 +73,20 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(
 		return kinds, nil, before != after
 	}
 	if after.access == nil && len(*after.sets) == 0 && before.Resources.pinned == nil && after.Resources.pinned == nil || after.private || before.private {
-		return kinds | differences(before.Digest(), after.Digest()), nil, true
+		return kinds | changes.Differences(before.Digest(), after.Digest()), nil, true
 	}
-	if kinds = differences(before.content(), after.content()); kinds == 0 {
+	if kinds = changes.Differences(before.content(), after.content()); kinds == 0 {
 		return 0, nil, true
 	}
 	return kinds, func(set string, p mcp.Principal) backend.Kinds {
-		return differences(s.views.in(before, set).visibleTo(&p).digest(), s.views.in(after, set).visibleTo(&p).digest())
+		return changes.Differences(s.views.in(before, set).visibleTo(&p).digest(), s.views.in(after, set).visibleTo(&p).digest())
 	}, true
+}
+
+// Look implements changes.Source, with the cached private lists.
+func (s source) Look(set string, p mcp.Principal) (digest func() mcp.Digest) {
+	view := s.views.viewReader(set, p)
+	return func() mcp.Digest { return view().visibleTo(&p).digest() }
 }
 
 // View implements changes.Source.
@@ -101,7 +108,7 @@ func (s source) Differ(ctx context.Context, set string, a, b mcp.Principal) (bac
 		}
 		digests[i] = v.visibleTo(&p).digest()
 	}
-	return differences(digests[0], digests[1]), nil
+	return changes.Differences(digests[0], digests[1]), nil
 }
 
 // Revoked implements changes.Revoker. A watch is revoked if the overlay or the set conceals the resource, the
@@ -134,19 +141,6 @@ func (s source) denies(v *View, set string, p mcp.Principal, uri string, owner c
 	}
 	target.Set = set
 	return v.disables(&target) || v.access != nil && !v.access.May(&p, &target)
-}
-
-func differences(a, b mcp.Digest) (kinds backend.Kinds) {
-	if a.Tools != b.Tools {
-		kinds |= backend.Tools
-	}
-	if a.Resources != b.Resources {
-		kinds |= backend.Resources
-	}
-	if a.Prompts != b.Prompts {
-		kinds |= backend.Prompts
-	}
-	return kinds
 }
 
 // callerView implements changes.View for one caller.

@@ -19,8 +19,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const allKinds = backend.Tools | backend.Resources | backend.Prompts
-
 // world is a Source whose lists and owners the tests replace.
 type world struct {
 	mu     sync.Mutex
@@ -31,6 +29,15 @@ type world struct {
 	// a URI that callers with scopes may not watch.
 	differ backend.Kinds
 	hidden string
+	// look is Look; nil sees nothing.
+	look func(set string, p mcp.Principal) func() mcp.Digest
+}
+
+func (w *world) Look(set string, p mcp.Principal) func() mcp.Digest {
+	if w.look == nil {
+		return func() mcp.Digest { return mcp.Digest{} }
+	}
+	return w.look(set, p)
 }
 
 func (w *world) Differ(ctx context.Context, _ string, a, b mcp.Principal) (backend.Kinds, error) {

@@ -3,6 +3,7 @@
 //
 //	catalog replaced ─► Hub ─► Source.Refresh ─► feeds: changed lists, after a jitter
 //	                                        └──► feeds: watches whose owner changed are moved
+//	settings replaced ─► Hub.Replace ─► feeds: lists whose digests differ
 //	resource updated ─► Owner.Watch ─► the watch's feed, at once
 //
 // A Hub has a goroutine only while there is work, and a feed has none: the pending changes of a
@@ -27,6 +28,9 @@ type Source interface {
 	// nil, returns those of them whose change a caller can see; nil means all. replaced is true if
 	// owners of resources may have changed. It is not called concurrently.
 	Refresh(reported backend.Kinds) (kinds backend.Kinds, seen func(set string, p mcp.Principal) backend.Kinds, replaced bool)
+	// Look captures what a caller sees now, and returns a function that computes the digest of that
+	// later. Neither calls backends, and Look is quick.
+	Look(set string, p mcp.Principal) (digest func() mcp.Digest)
 	// View returns what a caller sees. It may call backends. It fails when ctx ends.
 	View(ctx context.Context, set string, p mcp.Principal) (View, error)
 	// Differ returns the kinds of lists that two callers see differently. It may call backends. It
@@ -143,41 +147,6 @@ func (h *Hub) Settle(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// Replace calls swap, which changes what callers see. It notifies each feed of the kinds of lists
-// whose digests differ afterwards, or of every kind if swap returns true. look captures what a
-// caller sees at that time and returns a function that computes its digest. Replace calls look
-// before swap, so it must be quick, and computes the digests after swap, while other calls may run.
-// outdated is true if the principals of open feeds lack data that look needs from now on. Their
-// feeds are notified of every kind, now and at each later Replace.
-func (h *Hub) Replace(
-	look func(set string, p mcp.Principal) (digest func() mcp.Digest), differ func(a, b mcp.Digest) backend.Kinds,
-	swap func() (every bool), outdated bool,
-) {
-	h.swapping.Lock()
-	before := map[*feed]func() mcp.Digest{}
-	for _, f := range h.snapshot() {
-		before[f] = look(f.set, *f.principal.Load())
-	}
-	every := swap()
-	feeds := h.snapshot()
-	if outdated {
-		for _, f := range feeds {
-			f.outdated.Store(true)
-		}
-	}
-	h.swapping.Unlock()
-
-	h.rerouteSoon()
-	for _, f := range feeds {
-		was, there := before[f] // a feed that is missing was opened before or after swap
-		if every || f.outdated.Load() || !there {
-			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
-		} else if kinds := differ(was(), look(f.set, *f.principal.Load())()); kinds != 0 {
-			f.listsChanged(kinds)
-		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
@@ -13,7 +12,8 @@ import (
 // No digest is made before the swap; those of feeds that are notified of every kind are not made at all. Another replacement does not wait for the
 // digests of one.
 func TestReplaceSwapsFirst(t *testing.T) {
-	h := New(&world{}, Options{Logger: slog.New(slog.DiscardHandler)})
+	w := &world{}
+	h := New(w, Options{Logger: slog.New(slog.DiscardHandler)})
 	f, err := h.Open(t.Context(), "", mcp.Principal{}, mcp.Filter{Tools: true})
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestReplaceSwapsFirst(t *testing.T) {
 	defer f.Close()
 	var value, made atomic.Uint64
 	begun, release := make(chan struct{}, 1), make(chan struct{})
-	look := func(string, mcp.Principal) func() mcp.Digest {
+	w.look = func(string, mcp.Principal) func() mcp.Digest {
 		now := value.Load()
 		return func() mcp.Digest {
 			if made.Add(1) == 1 {
@@ -31,28 +31,22 @@ func TestReplaceSwapsFirst(t *testing.T) {
 			return mcp.Digest{Tools: now}
 		}
 	}
-	differ := func(a, b mcp.Digest) backend.Kinds {
-		if a != b {
-			return backend.Tools
-		}
-		return 0
-	}
-	swap := func(to uint64, every bool) func() bool {
-		return func() bool {
+	swap := func(to uint64, reach Reach) func() Reach {
+		return func() Reach {
 			value.Store(to)
-			return every
+			return reach
 		}
 	}
 	done := make(chan struct{})
 	go func() {
-		h.Replace(look, differ, swap(1, false), false)
+		h.Replace(swap(1, Differing))
 		close(done)
 	}()
 	await.Receive(t, "the first digest", begun)
 	if value.Load() != 1 {
 		t.Error("a digest was made before the swap")
 	}
-	h.Replace(look, differ, swap(2, true), false)
+	h.Replace(swap(2, Every))
 	if value.Load() != 2 || made.Load() != 1 {
 		t.Errorf("the value is %d after %d digests", value.Load(), made.Load())
 	}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
@@ -89,12 +88,12 @@ func TestRevocationDoesNotWait(t *testing.T) {
 		t.Fatal("it is not watched")
 	}
 	revoke := func(uri string) {
-		h.Replace(empty, nothing, func() bool {
+		h.Replace(func() Reach {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.hidden = uri
-			return false
-		}, false)
+			return Differing
+		})
 	}
 	revoke("x:secret")
 	await.Until(t, "the revoked watch to end", func() bool { return quick.watchers("x:secret") == 0 })
@@ -142,7 +141,3 @@ func TestSetPrincipalDoesNotWait(t *testing.T) {
 	await.Receive(t, "the update", done)
 	await.Receive(t, "the change of the principal", done)
 }
-
-func empty(string, mcp.Principal) func() mcp.Digest { return func() mcp.Digest { return mcp.Digest{} } }
-
-func nothing(mcp.Digest, mcp.Digest) backend.Kinds { return 0 }
