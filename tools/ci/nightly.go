@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,7 +24,12 @@ trap '[ ! -s "$` + variable + `" ] || cat "$` + variable + `"' EXIT
 
 // nightlies returns the stages of the cross product, and those that take long.
 func nightlies() []stage {
-	stages := []stage{
+	return slices.Concat(variants(), conformances(), loads(), peers(), deployments())
+}
+
+// variants returns the stages that run tests in other surroundings, or for longer.
+func variants() []stage {
+	return []stage{
 		{
 			name: "test-replicas", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built,
 			run: "GOTEST_NEEDS=redis-server bin/gotest -race -count=1 -timeout=20m " + suites + "e2e " + suites + "matrix -args -redis",
@@ -39,6 +45,12 @@ func nightlies() []stage {
 			name: "simulate", sets: nights, cores: 1, within: 35 * time.Minute, needs: built,
 			run: "bin/gotest -count=1 -timeout=30m -run='TestSimulation|TestOneSeed|TestPlanted' " + suites + "simulation -args -simulation.bugs -rapid.checks=${HISTORIES:-60000}",
 		},
+	}
+}
+
+// conformances returns the stages of the official suite, and those of the libraries.
+func conformances() []stage {
+	stages := []stage{
 		{
 			name: "conformance-access", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
 			run: taken + "bin/conformance -url '' -locked",
@@ -55,7 +67,12 @@ func nightlies() []stage {
 			run: "tools/sdk.sh " + language + " " + cmp.Or(parts[language], "conformance"),
 		})
 	}
-	return append(stages, []stage{
+	return stages
+}
+
+// loads returns the stages with many, or hostile, clients.
+func loads() []stage {
+	return []stage{
 		{
 			name: "chaos", sets: nights, cores: 2, within: 30 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
 			run: "bin/chaos -program bin/mcpedge-ci -duration 60s",
@@ -64,6 +81,12 @@ func nightlies() []stage {
 			name: "attack", sets: nights, cores: 1.5, within: 45 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -duration 10s",
 		},
+	}
+}
+
+// peers returns the stages that run the edge with programs of others, and its examples.
+func peers() []stage {
+	return []stage{
 		{
 			name: "interop", sets: nights, cores: 1.2, within: 40 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: taken + "bin/interop",
 		},
@@ -102,6 +125,12 @@ cd ` + suites + `browser
 go vet .
 ../../../bin/gotest -count=1 -timeout=10m ${TESTFLAGS:-} .`,
 		},
+	}
+}
+
+// deployments returns the stages of images, logins at real servers, and the site.
+func deployments() []stage {
+	return []stage{
 		{name: "compose", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: tagged("haproxy", "-run='^TestHAProxy' ", "compose")},
 		{name: "images", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"compose"}, run: telling("IMAGES_SIZES") + tagged("images", "", "images")},
 		{name: "compose-docker", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"images"}, run: tagged("composedocker", "-run='^TestDocker$' ", "compose")},
@@ -113,7 +142,7 @@ go vet .
 			name: "site", sets: nights, cores: 1.5, within: 20 * time.Minute, after: built,
 			run: "site/build.sh\ncd site\nnode check.mjs\n" + `echo "1 0" >"$GOTEST_COUNTS"`,
 		},
-	}...)
+	}
 }
 
 // manual returns the stages that need root, hours or rare programs. They run only with -only.

@@ -104,162 +104,178 @@ func envBraces(variable string) string { return "${env:" + variable + "}" }
 
 // hosts are the known hosts, sorted by name.
 var hosts = []host{
-	{
-		name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
-		user: homePath("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
-		remote: typed("http"), local: typedCommand("stdio"), token: braces,
-		client:    &clientForm{members: oauthObject("clientId", "callbackPort"), redirect: "http://localhost:PORT/callback"},
-		checkHelp: "claude mcp list",
-		login:     "/mcp in a session, Authenticate",
-		tried:     true,
+	claudeCode, claudeDesktop, cline, codex, continueCLI, copilotCLI, cursor,
+	geminiCLI, mistralVibe, opencode, qwenCode, vscode, windsurf, zed,
+}
+
+var claudeCode = host{
+	name: "claude-code", title: "Claude Code", format: jsonFile, section: []string{"mcpServers"},
+	user: homePath("CLAUDE_CONFIG_DIR", ".", ".claude.json"), project: ".mcp.json",
+	remote: typed("http"), local: typedCommand("stdio"), token: braces,
+	client:    &clientForm{members: oauthObject("clientId", "callbackPort"), redirect: "http://localhost:PORT/callback"},
+	checkHelp: "claude mcp list",
+	login:     "/mcp in a session, Authenticate",
+	tried:     true,
+}
+
+var claudeDesktop = host{
+	name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
+	user:       func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
+	local:      commandAndArgs,
+	clientHelp: "give it in the advanced settings of the connector",
+	checkHelp:  "Settings, Developer; after a restart of the program",
+	remoteHelp: "add the URL under Settings, Connectors, where it must be an https URL that the internet reaches; " +
+		"or give --stdio, and the program starts an edge",
+}
+
+var cline = host{
+	name: "cline", title: "Cline CLI", format: jsonFile, section: []string{"mcpServers"},
+	user:   homePath("", ".cline", "data", "settings", "cline_mcp_settings.json"),
+	remote: typed("streamableHttp"), local: commandAndArgs,
+	client: &clientForm{
+		members:  func(id string, _ int) values { return values{"oauthClient": values{"clientId": id}} },
+		redirect: "http://127.0.0.1:1456/mcp/oauth/callback", noPortReason: "it has ports of its own, 1456 to 1458",
 	},
-	{
-		name: "claude-desktop", title: "Claude Desktop", format: jsonFile, section: []string{"mcpServers"},
-		user:       func(h home) string { return h.config("Claude", "claude_desktop_config.json") },
-		local:      commandAndArgs,
-		clientHelp: "give it in the advanced settings of the connector",
-		checkHelp:  "Settings, Developer; after a restart of the program",
-		remoteHelp: "add the URL under Settings, Connectors, where it must be an https URL that the internet reaches; " +
-			"or give --stdio, and the program starts an edge",
+	checkHelp: "/mcp in a session",
+	login:     "/mcp in a session",
+	tried:     true,
+}
+
+var codex = host{
+	name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
+	user: homePath("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
+	remote:         func(e entry) values { return values{"url": e.url} },
+	local:          commandAndArgs,
+	variableMember: "bearer_token_env_var",
+	client: &clientForm{
+		members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback/…",
+		noPortReason: "mcp_oauth_callback_port, a key of the whole file, sets it for all servers",
 	},
-	{
-		name: "cline", title: "Cline CLI", format: jsonFile, section: []string{"mcpServers"},
-		user:   homePath("", ".cline", "data", "settings", "cline_mcp_settings.json"),
-		remote: typed("streamableHttp"), local: commandAndArgs,
-		client: &clientForm{
-			members:  func(id string, _ int) values { return values{"oauthClient": values{"clientId": id}} },
-			redirect: "http://127.0.0.1:1456/mcp/oauth/callback", noPortReason: "it has ports of its own, 1456 to 1458",
-		},
-		checkHelp: "/mcp in a session",
-		login:     "/mcp in a session",
-		tried:     true,
+	checkHelp: "/mcp in a session",
+	login:     "codex mcp login NAME",
+	tried:     true,
+}
+
+var continueCLI = host{
+	name: "continue-cli", title: "Continue CLI", format: yamlList, section: []string{"mcpServers"},
+	user:   homePath("CONTINUE_GLOBAL_DIR", ".continue", "config.yaml"),
+	remote: typed("streamable-http"), local: commandAndArgs,
+	token:      func(variable string) string { return "${{ secrets." + variable + " }}" },
+	headersIn:  "requestOptions",
+	clientHelp: "it logs in with mcp-remote, which registers itself",
+	checkHelp:  "/mcp in a session",
+	login:      "a session starts mcp-remote, which opens the browser",
+	wantsFile:  "it names the models, too: make it with them first",
+	tried:      true,
+}
+
+var copilotCLI = host{
+	name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
+	user:      homePath("COPILOT_HOME", ".copilot", "mcp-config.json"),
+	remote:    func(e entry) values { return withMember(typed("http")(e), "tools", []string{"*"}) },
+	local:     func(e entry) values { return withMember(typedCommand("local")(e), "tools", []string{"*"}) },
+	token:     braces,
+	client:    &clientForm{members: copilotClient, redirect: "http://127.0.0.1:PORT/"},
+	checkHelp: "/mcp in a session",
+	login:     "a session opens the browser",
+	tried:     true,
+}
+
+var cursor = host{
+	name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
+	user: homePath("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
+	remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
+	client: &clientForm{
+		members:  func(id string, _ int) values { return values{"auth": values{"CLIENT_ID": id}} },
+		redirect: "cursor://anysphere.cursor-mcp/oauth/callback, in newer versions http://localhost:8787/callback", noPortReason: "its redirect is its own",
 	},
-	{
-		name: "codex", title: "Codex CLI", format: tomlFile, section: []string{"mcp_servers"},
-		user: homePath("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml",
-		remote:         func(e entry) values { return values{"url": e.url} },
-		local:          commandAndArgs,
-		variableMember: "bearer_token_env_var",
-		client: &clientForm{
-			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback/…",
-			noPortReason: "mcp_oauth_callback_port, a key of the whole file, sets it for all servers",
-		},
-		checkHelp: "/mcp in a session",
-		login:     "codex mcp login NAME",
-		tried:     true,
+	checkHelp: "Settings, MCP",
+	login:     "Settings, MCP, Connect",
+}
+
+var geminiCLI = host{
+	name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
+	user: homePath("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
+	remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
+	client:    &clientForm{members: geminiClient, redirect: "http://localhost:PORT/oauth/callback"},
+	checkHelp: "gemini mcp list, in a folder that Gemini CLI trusts",
+	login:     "/mcp auth NAME in a session",
+	tried:     true,
+}
+
+var mistralVibe = host{
+	name: "mistral-vibe", title: "Mistral Vibe", format: tomlList, section: []string{"mcp_servers"},
+	user: homePath("VIBE_HOME", ".vibe", "config.toml"), project: ".vibe/config.toml",
+	remote:         func(e entry) values { return values{"transport": "streamable-http", "url": e.url} },
+	local:          func(e entry) values { return withMember(commandAndArgs(e), "transport", "stdio") },
+	variableMember: "api_key_env",
+	client: &clientForm{
+		members: vibeClient, redirect: "http://127.0.0.1:PORT/callback", port: 47823, login: "/mcp login NAME in a session",
 	},
-	{
-		name: "continue-cli", title: "Continue CLI", format: yamlList, section: []string{"mcpServers"},
-		user:   homePath("CONTINUE_GLOBAL_DIR", ".continue", "config.yaml"),
-		remote: typed("streamable-http"), local: commandAndArgs,
-		token:      func(variable string) string { return "${{ secrets." + variable + " }}" },
-		headersIn:  "requestOptions",
-		clientHelp: "it logs in with mcp-remote, which registers itself",
-		checkHelp:  "/mcp in a session",
-		login:      "a session starts mcp-remote, which opens the browser",
-		wantsFile:  "it names the models, too: make it with them first",
-		tried:      true,
+	checkHelp: "/mcp in a session",
+	login:     `add auth = {type = "oauth", scopes = []} to the entry, and enter /mcp login NAME in a session`,
+	tried:     true,
+}
+
+var opencode = host{
+	name: "opencode", title: "opencode", format: jsonFile, section: []string{"mcp"},
+	user: homePath("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json",
+	remote: func(e entry) values { return values{"type": "remote", "url": e.url, "enabled": true} },
+	local: func(e entry) values {
+		return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
 	},
-	{
-		name: "copilot-cli", title: "Copilot CLI", format: jsonFile, section: []string{"mcpServers"},
-		user:      homePath("COPILOT_HOME", ".copilot", "mcp-config.json"),
-		remote:    func(e entry) values { return withMember(typed("http")(e), "tools", []string{"*"}) },
-		local:     func(e entry) values { return withMember(typedCommand("local")(e), "tools", []string{"*"}) },
-		token:     braces,
-		client:    &clientForm{members: copilotClient, redirect: "http://127.0.0.1:PORT/"},
-		checkHelp: "/mcp in a session",
-		login:     "a session opens the browser",
-		tried:     true,
+	token: func(variable string) string { return "{env:" + variable + "}" },
+	client: &clientForm{
+		members: oauthObject("clientId", "callbackPort"), redirect: "http://127.0.0.1:PORT/mcp/oauth/callback", port: 19876,
 	},
-	{
-		name: "cursor", title: "Cursor", format: jsonFile, section: []string{"mcpServers"},
-		user: homePath("", ".cursor", "mcp.json"), project: ".cursor/mcp.json",
-		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs, token: envBraces,
-		client: &clientForm{
-			members:  func(id string, _ int) values { return values{"auth": values{"CLIENT_ID": id}} },
-			redirect: "cursor://anysphere.cursor-mcp/oauth/callback, in newer versions http://localhost:8787/callback", noPortReason: "its redirect is its own",
-		},
-		checkHelp: "Settings, MCP",
-		login:     "Settings, MCP, Connect",
+	checkHelp: "opencode mcp list",
+	login:     "opencode mcp auth NAME",
+	tried:     true,
+}
+
+var qwenCode = host{
+	name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
+	user: homePath("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
+	remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
+	client: &clientForm{
+		members:  func(id string, _ int) values { return geminiClient(id, 0) },
+		redirect: "http://localhost:7777/oauth/callback", noPortReason: "it listens on 7777",
 	},
-	{
-		name: "gemini-cli", title: "Gemini CLI", format: jsonFile, section: []string{"mcpServers"},
-		user: homePath("GEMINI_CLI_HOME", ".", ".gemini", "settings.json"), project: ".gemini/settings.json",
-		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		client:    &clientForm{members: geminiClient, redirect: "http://localhost:PORT/oauth/callback"},
-		checkHelp: "gemini mcp list, in a folder that Gemini CLI trusts",
-		login:     "/mcp auth NAME in a session",
-		tried:     true,
+	checkHelp: "qwen mcp list",
+	login:     "/mcp auth NAME in a session",
+	tried:     true,
+}
+
+var vscode = host{
+	name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
+	user: func(h home) string { return h.config("Code", "User", "mcp.json") }, project: ".vscode/mcp.json",
+	remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
+	client: &clientForm{
+		members: oauthObject("clientId", ""), redirect: "http://127.0.0.1:33418/, and https://vscode.dev/redirect",
+		noPortReason: "its redirects are its own",
 	},
-	{
-		name: "mistral-vibe", title: "Mistral Vibe", format: tomlList, section: []string{"mcp_servers"},
-		user: homePath("VIBE_HOME", ".vibe", "config.toml"), project: ".vibe/config.toml",
-		remote:         func(e entry) values { return values{"transport": "streamable-http", "url": e.url} },
-		local:          func(e entry) values { return withMember(commandAndArgs(e), "transport", "stdio") },
-		variableMember: "api_key_env",
-		client: &clientForm{
-			members: vibeClient, redirect: "http://127.0.0.1:PORT/callback", port: 47823, login: "/mcp login NAME in a session",
-		},
-		checkHelp: "/mcp in a session",
-		login:     `add auth = {type = "oauth", scopes = []} to the entry, and enter /mcp login NAME in a session`,
-		tried:     true,
+	checkHelp: "MCP: List Servers in the command palette",
+	login:     "it asks when it starts the server",
+}
+
+var windsurf = host{
+	name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
+	user:   homePath("", ".codeium", "windsurf", "mcp_config.json"),
+	remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
+	clientHelp: "its documentation names no member for one",
+	checkHelp:  "Settings, Cascade, MCP servers",
+	login:      "it asks when it connects",
+}
+
+var zed = host{
+	name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
+	user: homePath("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
+	remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
+	client: &clientForm{
+		members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback", noPortReason: "it chooses one at each login",
 	},
-	{
-		name: "opencode", title: "opencode", format: jsonFile, section: []string{"mcp"},
-		user: homePath("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json",
-		remote: func(e entry) values { return values{"type": "remote", "url": e.url, "enabled": true} },
-		local: func(e entry) values {
-			return values{"type": "local", "command": append([]string{e.command}, e.args...), "enabled": true}
-		},
-		token: func(variable string) string { return "{env:" + variable + "}" },
-		client: &clientForm{
-			members: oauthObject("clientId", "callbackPort"), redirect: "http://127.0.0.1:PORT/mcp/oauth/callback", port: 19876,
-		},
-		checkHelp: "opencode mcp list",
-		login:     "opencode mcp auth NAME",
-		tried:     true,
-	},
-	{
-		name: "qwen-code", title: "Qwen Code", format: jsonFile, section: []string{"mcpServers"},
-		user: homePath("QWEN_HOME", ".qwen", "settings.json"), project: ".qwen/settings.json",
-		remote: func(e entry) values { return values{"httpUrl": e.url} }, local: commandAndArgs, token: braces,
-		client: &clientForm{
-			members:  func(id string, _ int) values { return geminiClient(id, 0) },
-			redirect: "http://localhost:7777/oauth/callback", noPortReason: "it listens on 7777",
-		},
-		checkHelp: "qwen mcp list",
-		login:     "/mcp auth NAME in a session",
-		tried:     true,
-	},
-	{
-		name: "vscode", title: "VS Code", format: jsonFile, section: []string{"servers"},
-		user: func(h home) string { return h.config("Code", "User", "mcp.json") }, project: ".vscode/mcp.json",
-		remote: typed("http"), local: typedCommand("stdio"), token: envBraces,
-		client: &clientForm{
-			members: oauthObject("clientId", ""), redirect: "http://127.0.0.1:33418/, and https://vscode.dev/redirect",
-			noPortReason: "its redirects are its own",
-		},
-		checkHelp: "MCP: List Servers in the command palette",
-		login:     "it asks when it starts the server",
-	},
-	{
-		name: "windsurf", title: "Windsurf", format: jsonFile, section: []string{"mcpServers"},
-		user:   homePath("", ".codeium", "windsurf", "mcp_config.json"),
-		remote: func(e entry) values { return values{"serverUrl": e.url} }, local: commandAndArgs, token: envBraces,
-		clientHelp: "its documentation names no member for one",
-		checkHelp:  "Settings, Cascade, MCP servers",
-		login:      "it asks when it connects",
-	},
-	{
-		name: "zed", title: "Zed", format: jsonFile, section: []string{"context_servers"},
-		user: homePath("XDG_CONFIG_HOME", ".config", "zed", "settings.json"), project: ".zed/settings.json",
-		remote: func(e entry) values { return values{"url": e.url} }, local: commandAndArgs,
-		client: &clientForm{
-			members: oauthObject("client_id", ""), redirect: "http://127.0.0.1:PORT/callback", noPortReason: "it chooses one at each login",
-		},
-		checkHelp: "agent: open settings in the command palette",
-		login:     "it asks when it connects",
-	},
+	checkHelp: "agent: open settings in the command palette",
+	login:     "it asks when it connects",
 }
 
 // typed returns a function for the entries of a URL that have a type.
