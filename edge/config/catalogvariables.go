@@ -71,10 +71,26 @@ func asArguments(variables map[string]CatalogVariable) map[string]CatalogArgumen
 	return out
 }
 
-// pinsOf returns the key of the pins of an entry for tools, prompts or resources.
-func pinsOf(what string) string {
-	if what == "resource" {
-		return "variables"
+// computed is an argument or a variable that an expression pins, at entry and pin of the settings.
+type computed struct{ entry, pin, backend, from string }
+
+// computed returns the arguments and variables that expressions pin.
+func (c *Catalog) computed() (out []computed) {
+	add := func(entry, pins, backend string, arguments map[string]CatalogArgument) {
+		for _, name := range slices.Sorted(maps.Keys(arguments)) {
+			if from := arguments[name].From; from != "" {
+				out = append(out, computed{entry, pins + "." + name, backend, from})
+			}
+		}
 	}
-	return "arguments"
+	for i, e := range c.Tools {
+		add(fmt.Sprintf("catalog.tools[%d]", i), "arguments", e.Backend, e.Arguments)
+	}
+	for i, e := range c.Prompts {
+		add(fmt.Sprintf("catalog.prompts[%d]", i), "arguments", e.Backend, e.Arguments)
+	}
+	for i, e := range c.Resources {
+		add(fmt.Sprintf("catalog.resources[%d]", i), "variables", e.Backend, asArguments(e.Variables))
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
@@ -266,4 +267,14 @@ func (g *Include) restriction(parts []part) policy.Restriction {
 		out.Approve = append(out.Approve, s.Approve...)
 	}
 	return out
+}
+
+// isBlank reports whether a text has no settings: only space, comments and the marks of documents.
+func isBlank(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line != "---" && line != "..." && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,34 +14,41 @@ import (
 // other settings, and the owners before it, are valid.
 func (c *Config) validateParts(i int, parts []part) error {
 	g := &c.Include[i]
-	var errs []error
-	var all overlay.Entries
 	if err := g.tooMany(parts); err != nil {
 		return err
 	}
+	var errs []error
+	var all overlay.Entries
 	for n := range parts {
-		p := &parts[n]
-		errs = append(errs, g.withoutGrant(p))
-		own := p.catalog().entries()
-		for _, list := range [][]overlay.Entry{own.Tools, own.Prompts, own.Resources} {
-			errs = append(errs, p.placed(g.foreign(list))...)
-		}
-		errs = append(errs, p.placed(p.catalog().invalidArguments())...)
-		errs = append(errs, p.placed(c.foreignClaims(g, p.catalog()))...)
-		errs = append(errs, p.placed(c.invalidRules(g, p))...)
-		errs = append(errs, p.placed(c.invalidSets(g, p, parts[:n]))...)
-		p.catalog().addTo(&all, p.text.locate)
+		errs = append(errs, c.validatePart(g, &parts[n], parts[:n])...)
+		parts[n].catalog().addTo(&all, parts[n].text.locate)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if errs = append(c.validateEntries(all), c.takenNames(i, &all)...); len(errs) > 0 {
-		for n := range errs {
-			errs[n] = fmt.Errorf("config %w", errs[n])
-		}
-		return errors.Join(errs...)
+	for _, err := range append(c.validateEntries(all), c.takenNames(i, &all)...) {
+		errs = append(errs, fmt.Errorf("config %w", err))
 	}
-	// Names of rules that are used twice, in several files or by the platform.
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return c.validateRestriction(g, parts)
+}
+
+// validatePart returns the errors of one file. before are the files of the owner before it.
+func (c *Config) validatePart(g *Include, p *part, before []part) []error {
+	own := p.catalog().entries()
+	errs := g.foreign(slices.Concat(own.Tools, own.Prompts, own.Resources))
+	errs = append(errs, p.catalog().invalidArguments()...)
+	errs = append(errs, c.foreignClaims(g, p.catalog())...)
+	errs = append(errs, c.invalidRules(g, p)...)
+	errs = append(errs, c.invalidSets(g, p, before)...)
+	return append([]error{g.withoutGrant(p)}, p.placed(errs)...)
+}
+
+// validateRestriction returns the errors of the rules of all files together: names that are used
+// twice, in several files or by the platform, and the cost.
+func (c *Config) validateRestriction(g *Include, parts []part) error {
 	r := g.restriction(parts)
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("config %s: %w", g.File, err)
@@ -58,71 +64,10 @@ func (c *Config) validateParts(i int, parts []part) error {
 	return nil
 }
 
-// costs returns an error if the expressions of an owner may take more time than one owner may.
-func (g *Include) costs(parts []part) error {
-	var total, greatest uint64
-	var costliest string
-	for i := range parts {
-		p := &parts[i]
-		placed := p.text.locator()
-		for _, one := range p.expressions() {
-			cost, err := policy.EstimatedCost(one.text)
-			if err != nil {
-				continue
-			}
-			total += cost
-			if cost > greatest {
-				greatest, costliest = cost, fmt.Sprintf("%s in %s", one.key, placed(one.key+": "))
-			}
-		}
-	}
-	if total <= policy.MaxOwnerCost {
-		return nil
-	}
-	return fmt.Errorf("config %s: the conditions and values have an estimated cost of %d together, and at most %d is allowed: simplify them, first of all %s",
-		g.File, total, policy.MaxOwnerCost, costliest)
-}
-
-// expression is an expression in a file of an owner. key is its place in the file.
-type expression struct{ key, text string }
-
-// expressions returns the conditions of rules, approvals and sets, and the values of arguments and variables.
-func (p *part) expressions() (out []expression) {
-	for i, r := range p.settings.Policy.Rules {
-		out = append(out, expression{fmt.Sprintf("policy.rules[%d].when", i), r.When})
-	}
-	for i, a := range p.settings.Policy.Approve {
-		out = append(out, expression{fmt.Sprintf("policy.approve[%d].when", i), a.When}, expression{fmt.Sprintf("policy.approve[%d].approvers", i), a.Approvers})
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.settings.Sets)) {
-		if when := p.settings.Sets[name].When; when != nil {
-			out = append(out, expression{fmt.Sprintf("sets.%s.when", name), *when})
-		}
-	}
-	values := func(what string, i int, arguments map[string]CatalogArgument) {
-		for _, name := range slices.Sorted(maps.Keys(arguments)) {
-			if from := arguments[name].From; from != "" {
-				out = append(out, expression{fmt.Sprintf("catalog.%ss[%d].%s.%s.from", what, i, pinsOf(what), name), from})
-			}
-		}
-	}
-	for i, e := range p.settings.Catalog.Tools {
-		values("tool", i, e.Arguments)
-	}
-	for i, e := range p.settings.Catalog.Prompts {
-		values("prompt", i, e.Arguments)
-	}
-	for i, e := range p.settings.Catalog.Resources {
-		values("resource", i, asArguments(e.Variables))
-	}
-	return out
-}
-
 // withoutGrant returns an error if a part has a section that the grant does not allow any more.
 func (g *Include) withoutGrant(p *part) error {
 	entries, rules := p.settings.size()
-	entries -= len(p.settings.patterns())
-	if entries > 0 && !g.grants(MayCatalog) || rules > 0 && !g.grants(MayPolicy) || len(p.settings.Sets) > 0 && !g.grants(MaySets) {
+	if entries > len(p.settings.patterns()) && !g.grants(MayCatalog) || rules > 0 && !g.grants(MayPolicy) || len(p.settings.Sets) > 0 && !g.grants(MaySets) {
 		return fmt.Errorf("config %s: %s", p.name, g.allows())
 	}
 	return nil
@@ -221,123 +166,44 @@ func clashes(others, own []overlay.Entry) (errs []error) {
 	return errs
 }
 
-// foreignClaims returns an error for each pinned argument or variable whose value has an attribute of the caller
-// that its backend does not receive otherwise.
-func (c *Config) foreignClaims(g *Include, s *Catalog) (errs []error) {
-	check := func(what string, i int, backend string, arguments map[string]CatalogArgument) {
-		for _, name := range slices.Sorted(maps.Keys(arguments)) {
-			text := arguments[name].From
-			from, err := policy.CompileOwnedValue(text)
-			if text == "" || err != nil {
-				continue
-			}
-			if not := c.unsent(backend, from); len(not) > 0 {
-				errs = append(errs, fmt.Errorf("catalog.%ss[%d]: %s.%s: from: the backend %q does not receive %s: the platform gives it claims, with claims or metadata, and the grant %q cannot",
-					what, i, pinsOf(what), name, backend, strings.Join(not, ", "), g.Label()))
-			}
-		}
-	}
-	for i, e := range s.Tools {
-		check("tool", i, e.Backend, e.Arguments)
-	}
-	for i, e := range s.Prompts {
-		check("prompt", i, e.Backend, e.Arguments)
-	}
-	for i, e := range s.Resources {
-		check("resource", i, e.Backend, asArguments(e.Variables))
-	}
-	return errs
-}
-
-// unsent returns the variables of a value that a backend does not receive: claims other than those
-// in its settings and, with kind: reflect, variables that are not in its metadata.
-func (c *Config) unsent(backend string, from *policy.Value) (out []string) {
-	var sent Names
-	var attributes []string
-	isContract := true
-	if at := slices.IndexFunc(c.Backends, func(b Backend) bool { return b.Name == backend }); at >= 0 {
-		b := &c.Backends[at]
-		sent = b.ForwardedClaims()
-		isContract = b.Kind != KindReflect || b.Identity == IdentitySigned
-		attributes = b.metadataAttributes()
-	} else if k := c.Kubernetes; k != nil {
-		b := k.settingsOf(backend)
-		sent, isContract = b.ForwardedClaims(), b.Kind == KindContract || b.Kind == "" && !k.Reflect || b.Identity == IdentitySigned
-		attributes = append(attributes, b.metadataAttributes()...)
-	}
-	for _, name := range from.Claims() {
-		if !slices.Contains(sent, name) {
-			out = append(out, policy.Claims+"."+name)
-		}
-	}
-	for _, name := range from.Attributes() {
-		if !isContract && !slices.Contains(attributes, name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// metadataAttributes returns the attributes of callers that the metadata of a backend has.
-func (b *Backend) metadataAttributes() (out []string) {
-	for _, v := range b.Metadata {
-		if value, err := policy.CompileValue(v.From); v.From != "" && err == nil {
-			out = append(out, value.Attributes()...)
-		}
-	}
-	return out
-}
-
 // invalidRules returns the errors of the rules, scopes and approvals of a part.
 func (c *Config) invalidRules(g *Include, p *part) (errs []error) {
-	for i, r := range p.settings.Policy.Rules {
+	own := &p.settings.Policy
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("policy."+format, args...)) }
+	for i, r := range own.Rules {
 		if strings.Contains(r.Name, "/") { // Names are qualified with a slash.
-			errs = append(errs, fmt.Errorf("policy.rules[%d] %s: name: use a name without a slash", i, r.Name))
+			wrong("rules[%d] %s: name: use a name without a slash", i, r.Name)
 		}
 		if policy.Effect(r.Then) == policy.Allow {
-			errs = append(errs, fmt.Errorf("policy.rules[%d] %s: then: \"allow\" is the platform's: rules of the grant %q have deny or hide", i, r.Name, g.Label()))
+			wrong("rules[%d] %s: then: \"allow\" is the platform's: rules of the grant %q have deny or hide", i, r.Name, g.Label())
 		}
 	}
-	for i, a := range p.settings.Policy.Approve {
+	for i, a := range own.Approve {
 		if strings.Contains(a.Name, "/") {
-			errs = append(errs, fmt.Errorf("policy.approve[%d] %s: name: use a name without a slash", i, a.Name))
+			wrong("approve[%d] %s: name: use a name without a slash", i, a.Name)
 		}
 	}
-	if why := c.notApprovable(g.Owns.Backends, true); why != "" && len(p.settings.Policy.Approve) > 0 {
-		errs = append(errs, fmt.Errorf("policy.approve: %s", why))
+	if why := c.notApprovable(g.Owns.Backends, true); why != "" && len(own.Approve) > 0 {
+		wrong("approve: %s", why)
 	}
 	if len(errs) > 0 {
 		return errs
 	}
 	one := g.restriction([]part{*p})
-	err := one.Validate()
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return flatten(joined.Unwrap(), "policy.")
-	}
-	return flatten([]error{err}, "policy.")
+	return flatten(one.Validate(), "policy.")
 }
 
-// flatten returns the errors of joined errors, each with a prefix.
-func flatten(errs []error, prefix string) (out []error) {
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			out = append(out, flatten(joined.Unwrap(), prefix)...)
-			continue
-		}
-		out = append(out, fmt.Errorf("%s%w", prefix, err))
+// flatten returns the errors that err joins, each with a prefix.
+func flatten(err error, prefix string) (out []error) {
+	joined, isJoined := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !isJoined:
+		return []error{fmt.Errorf("%s%w", prefix, err)}
+	}
+	for _, one := range joined.Unwrap() {
+		out = append(out, flatten(one, prefix)...)
 	}
 	return out
-}
-
-// isBlank reports whether a text has no settings: only space, comments and the marks of documents.
-func isBlank(text string) bool {
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && line != "---" && line != "..." && !strings.HasPrefix(line, "#") {
-			return false
-		}
-	}
-	return true
 }
