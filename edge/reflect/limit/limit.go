@@ -3,6 +3,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -63,13 +64,13 @@ type Meter struct {
 	ctx  context.Context
 	room *Room
 
-	steps, looked      int64
-	bytes, names       int
-	elements, location int
-	schemas            int
-	err                error
-	// full is the error of a full room, or nil.
-	full error
+	// steps is the number of counted steps, and looked that at the last check of the context.
+	steps, looked int64
+	// bytes, elements and location count the scanned descriptors, names the bytes of full names, and
+	// schemas those of schemas.
+	bytes, elements, location, names, schemas int
+	// err is why the work may not continue. full is the error of a full room, or nil.
+	err, full error
 }
 
 // New returns a Meter whose work ends with ctx and whose results are accounted to room, which may
@@ -99,9 +100,7 @@ func (m *Meter) Step(n int) bool {
 		m.err = fmt.Errorf("it takes more than %d steps for %d bytes of descriptors", m.allowed(), m.bytes)
 	case m.steps-m.looked >= checkEvery:
 		m.looked = m.steps
-		if err := context.Cause(m.ctx); err != nil {
-			m.err = err
-		}
+		m.err = context.Cause(m.ctx)
 	}
 	return m.err == nil
 }
@@ -115,14 +114,12 @@ func (m *Meter) Room() *Room { return m.room }
 // Full returns the error of a full room, or nil. After an error the results must not be used.
 func (m *Meter) Full() error { return m.full }
 
-// take accounts for bytes in the room.
+// take accounts for bytes in the room. If it is full, the work may not continue.
 func (m *Meter) take(bytes int) error {
 	if m.full == nil {
 		m.full = m.room.Take(int64(bytes))
 	}
-	if m.full != nil && m.err == nil {
-		m.err = m.full
-	}
+	m.err = cmp.Or(m.err, m.full)
 	return m.full
 }
 
@@ -142,15 +139,4 @@ func (m *Meter) Schema(bytes int) bool {
 	}
 	m.schemas += bytes
 	return true
-}
-
-// Clip shortens a text to most bytes, with a mark at its end.
-func Clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && text[most]&0xC0 == 0x80 { // do not cut a character
-		most--
-	}
-	return text[:most] + "…"
 }

@@ -16,6 +16,9 @@ const (
 
 // Memory bounds the estimated memory of the models of a process, and separately, by the same
 // amount, that of learning. All methods are safe for concurrent use.
+//
+//	an attempt to learn: Share.Room ─► Take … ─► Keep, a model: Take … ─► Release
+//	                                        └──► Release
 type Memory struct {
 	most int64
 
@@ -71,37 +74,37 @@ func (s *Share) Leave() {
 }
 
 // Room returns an empty room for one attempt to learn the service.
-func (s *Share) Room() *Room { return &Room{share: s} }
+func (s *Share) Room() *Room {
+	if s == nil {
+		return nil
+	}
+	return &Room{of: s.of, in: &s.of.learning}
+}
 
 // Room accounts for the memory of one attempt to learn a service, and after Keep, of its model. nil
 // has no bound.
 type Room struct {
-	share *Share
+	of *Memory
+	// bytes are a part of *in: of learning or, after Keep, of kept. nil means that the room is released.
 	bytes int64
-	// kept reports that it belongs to a model. released means that it is empty and refuses Take.
-	kept, released bool
+	in    *int64
 }
 
 // Take adds bytes to the room. If they would exceed the bound, it returns an error and adds
 // nothing.
 func (r *Room) Take(bytes int64) error {
-	if r == nil || r.share == nil {
+	if r == nil {
 		return nil
 	}
-	m := r.share.of
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	held := &m.learning
-	if r.kept {
-		held = &m.kept
-	}
-	switch {
-	case r.released:
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.in == nil {
 		return fmt.Errorf("the service's methods were learned again")
-	case *held+bytes > m.most && r.bytes+bytes > m.part():
-		return m.full(r.kept)
 	}
-	*held += bytes
+	if err := r.of.fits(r.in, *r.in+bytes, r.bytes+bytes); err != nil {
+		return err
+	}
+	*r.in += bytes
 	r.bytes += bytes
 	return nil
 }
@@ -109,60 +112,57 @@ func (r *Room) Take(bytes int64) error {
 // Keep assigns the room to a model that replaces the model of old, which may be nil. If that would
 // exceed the bound, it returns an error and changes nothing.
 func (r *Room) Keep(old *Room) error {
-	if r == nil || r.share == nil {
+	if r == nil {
 		return nil
 	}
-	m := r.share.of
+	m := r.of
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	others := m.kept
-	if old != nil && old.kept && !old.released {
-		others -= old.bytes
+	total := m.kept + r.bytes
+	if old != nil && old.in == &m.kept {
+		total -= old.bytes
 	}
-	if others+r.bytes > m.most && r.bytes > m.part() {
-		return m.full(true)
+	if err := m.fits(&m.kept, total, r.bytes); err != nil {
+		return err
 	}
 	m.learning -= r.bytes
 	m.kept += r.bytes
-	r.kept = true
+	r.in = &m.kept
 	return nil
 }
 
 // Release empties the room. It may be called more than once.
 func (r *Room) Release() {
-	if r == nil || r.share == nil {
+	if r == nil {
 		return
 	}
-	m := r.share.of
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case r.released:
-	case r.kept:
-		m.kept -= r.bytes
-	default:
-		m.learning -= r.bytes
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	if r.in != nil {
+		*r.in -= r.bytes
+		r.in = nil
 	}
-	r.released = true
 }
 
 // most returns the bound of the room's memory; 0 means none.
 func (r *Room) most() int64 {
-	if r == nil || r.share == nil {
+	if r == nil {
 		return 0
 	}
-	return r.share.of.most
+	return r.of.most
 }
 
-// part returns an equal part of the memory. The caller holds mu.
-func (m *Memory) part() int64 { return m.most / int64(max(m.shares, 1)) }
-
-// full returns the error of a full Memory. The caller holds mu.
-func (m *Memory) full(kept bool) error {
+// fits returns an error if a total, &m.kept or &m.learning, may not become all, of which a room has
+// own. The caller holds mu.
+func (m *Memory) fits(total *int64, all, own int64) error {
+	part := m.most / int64(max(m.shares, 1))
+	if all <= m.most || own <= part {
+		return nil
+	}
 	what := "the services that are being learned"
-	if kept {
+	if total == &m.kept {
 		what = "the services that were learned"
 	}
 	return fmt.Errorf("%s take more than %d bytes of memory together, a quarter of server.memory, and this one more than its equal part, %d: "+
-		"raise server.memory, or select fewer services with include", what, m.most, m.part())
+		"raise server.memory, or select fewer services with include", what, m.most, part)
 }

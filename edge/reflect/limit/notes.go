@@ -32,3 +32,14 @@ func (n *Notes) List() []string {
 	}
 	return append(n.all[:len(n.all):len(n.all)], fmt.Sprintf("%d more notes are left out", n.more))
 }
+
+// Clip shortens a text to most bytes, with a mark at its end.
+func Clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xC0 == 0x80 { // do not cut a character
+		most--
+	}
+	return text[:most] + "…"
+}
