@@ -32,18 +32,18 @@ import (
 type consentState byte
 
 const (
-	// consentNone means that no consent is required, or that none was.
+	// consentNone means that no confirmation is required or, before a round, that nothing was.
 	consentNone consentState = iota
-	// consentAwaits means that approvals are missing.
+	// consentAwaits means that the round before waited for approvals.
 	consentAwaits
-	// consentAsks means that confirmations are missing.
+	// consentAsks means that confirmations are missing or, before a round, that the user was asked.
 	consentAsks
 	// consentAccepted means that the user has given all confirmations that are missing. The quotas
 	// were charged in the round that asked.
 	consentAccepted
 	// consentRemembered means that all confirmations are remembered from earlier calls.
 	consentRemembered
-	// consentHeld means that the call has what an earlier round of it required, and ran with it.
+	// consentHeld means that an earlier round ran at the backend with all that is required.
 	consentHeld
 )
 
@@ -60,7 +60,7 @@ func (c *consent) state() consentState {
 	return consentHeld
 }
 
-// setCall makes a resolved round that of a call with the same params.
+// setCall makes a resolved round that of a call with the same params, in the state that is stored.
 func (r *round) setCall(call *mcp.Call) {
 	r.call, r.misfits, r.before = withOwnState(call)
 	r.answer, r.holds = nil, &noConsent
