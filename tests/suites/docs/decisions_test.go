@@ -12,35 +12,53 @@ import (
 )
 
 // TestDecisions: each function that AGENTS.md names as the place of a decision is declared in the
-// file that it names.
+// file that it names. A function without a file is declared in the last file before it in its row.
 func TestDecisions(t *testing.T) {
 	_, section, found := strings.Cut(read(t, "AGENTS.md"), "## Where it is decided\n")
 	if !found {
 		t.Fatal("AGENTS.md has no section with the places of decisions")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	places := regexp.MustCompile("`(edge/[a-z0-9/]+\\.go)` `([A-Za-z]+)`").FindAllStringSubmatch(section, -1)
-	if len(places) < 20 {
-		t.Fatalf("%d places were found", len(places))
-	}
-	for _, p := range places {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, p[1]), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		declared := false
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			declared = declared || ok && f.Name.Name == p[2]
-		}
-		if !declared {
-			t.Errorf("%s has no function %s", p[1], p[2])
-		}
-	}
-	for _, p := range regexp.MustCompile("`(edge/[a-z0-9/.]+)`").FindAllStringSubmatch(section, -1) {
-		if _, err := os.Stat(filepath.Join(root, p[1])); err != nil {
-			t.Error(err)
+	places := 0
+	for row := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimRight(row, " |\n"), "|")
+		file := ""
+		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[len(cells)-1], -1) {
+			name := quoted[1]
+			switch {
+			case strings.HasPrefix(name, "edge/"):
+				if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+					t.Error(err)
+				}
+				file = name
+			case !regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name): // a setting
+			case !strings.HasSuffix(file, ".go"):
+				t.Errorf("no file with Go code is named before the function %s, in the row %s", name, row)
+			case !functions(t, file)[name]:
+				t.Errorf("%s has no function %s", file, name)
+			default:
+				places++
+			}
 		}
 	}
+	if places < 20 {
+		t.Fatalf("%d places were found", places)
+	}
+}
+
+// functions returns the names of the functions and methods that a file declares.
+func functions(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	names := make(map[string]bool)
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			names[f.Name.Name] = true
+		}
+	}
+	return names
 }
