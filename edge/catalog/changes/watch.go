@@ -23,7 +23,7 @@ type watch struct {
 }
 
 // Update implements mcp.Feed. It waits until the backends watch the new URIs or refuse them.
-func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
+func (f *feed) Update(ctx context.Context, filter mcp.Filter, notify bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
 	v, err := f.hub.source.View(ctx, f.set, *f.principal.Load())
@@ -44,7 +44,7 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	}
 	f.kinds, f.pending, f.order = kinds, f.pending&kinds, filter.URIs
 	f.mu.Unlock()
-	f.rewatch(ctx, v, tell)
+	f.rewatch(ctx, v, notify)
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,9 +167,9 @@ func (f *feed) revoke(p mcp.Principal) {
 }
 
 // rewatch stops the watches that the filter or the view no longer has, and opens the missing ones.
-// If tell is true, each opened watch counts as a change, because changes before it were not
+// If notify is true, each opened watch counts as a change, because changes before it were not
 // observed. updating is held.
-func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
+func (f *feed) rewatch(ctx context.Context, v View, notify bool) {
 	if len(f.asked.URIs) == 0 {
 		f.stopStale(nil)
 		return
@@ -200,7 +200,7 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 				room <- struct{}{}
 				wg.Go(func() {
 					defer func() { <-room }()
-					f.watch(ctx, uri, owner, tell)
+					f.watch(ctx, uri, owner, notify)
 				})
 			}
 		})
@@ -234,7 +234,7 @@ func (f *feed) stopStale(owners map[string]Owner) (missing []string) {
 }
 
 // watch opens one watch. A refused URI is not honoured.
-func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
+func (f *feed) watch(ctx context.Context, uri string, owner Owner, notify bool) {
 	ctx, cancel := context.WithTimeout(ctx, owner.Timeout())
 	defer cancel()
 	w := &watch{uri: uri, owner: owner}
@@ -266,7 +266,7 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	}
 	f.watches[uri] = w
 	f.mu.Unlock()
-	if tell {
+	if notify {
 		f.updated(w, uri)
 	}
 }
