@@ -32,14 +32,14 @@ func (r *round) curate(arguments []overlay.Argument, bound bool, canonical func(
 		return err
 	}
 	c := curation{round: r, arguments: arguments, bound: bound}
-	if err = c.sort(args); err == nil { // before canonical removes nulls
+	if err = c.keepSent(args); err == nil { // before canonical removes nulls
 		if c.sent, err = canonical(args); err != nil {
 			err = mcp.Errorf(mcp.KindInvalidParams, "params.arguments: %v", err)
 		}
 	}
 	if err == nil && !bytes.Equal(c.sent, args) { // The backend reads other members than the edge.
 		c.kept = nil
-		err = c.sort(c.sent)
+		err = c.keepSent(c.sent)
 	}
 	if err == nil {
 		err = c.add()
@@ -102,9 +102,9 @@ type argument struct {
 	value json.RawMessage
 }
 
-// sort adds to kept the members that the caller may send, and fails if there are others. A bound
+// keepSent adds to kept the members that the caller may send, and fails if there are others. A bound
 // call already has the pinned ones. A null counts as absent if the argument has a default.
-func (c *curation) sort(args []byte) error {
+func (c *curation) keepSent(args []byte) error {
 	return jsonrpc.Members(args, func(name string, value json.RawMessage) error {
 		pin := overlay.PinOf(c.arguments, name)
 		switch {
