@@ -121,7 +121,7 @@ func (r *round) listResources(ctx context.Context, args json.RawMessage) (mcp.Re
 	if err != nil {
 		return r.schemaError(err)
 	}
-	if err := r.admit(ctx); err != nil {
+	if err := r.chargeAndAllow(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	page, err := r.d.catalog.ListResources(&r.named, r.rules, &r.call.Principal, cursor)

@@ -18,12 +18,13 @@ func (r *round) authorize(ctx context.Context) error {
 	if err := r.askPolicyServer(ctx); err != nil {
 		return err
 	}
-	return r.admit(ctx)
+	return r.chargeAndAllow(ctx)
 }
 
-// admit charges the quotas for a call of one of the edge's own tools, or for a call that was made
-// through one, and records that it is allowed.
-func (r *round) admit(ctx context.Context) error {
+// chargeAndAllow charges the quotas for a round that is not a call of a backend's tool, and records
+// that it is allowed. Both apply only to calls of the edge's own tools, and to calls that were made
+// through one.
+func (r *round) chargeAndAllow(ctx context.Context) error {
 	if err := r.allowed.Charge(ctx, r.call); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (r *round) findTools(ctx context.Context, args json.RawMessage) (mcp.Reply,
 	if err := catalog.CheckSearch(query, limit); err != nil {
 		return r.schemaError(err)
 	}
-	if err := r.admit(ctx); err != nil {
+	if err := r.chargeAndAllow(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
 	release, err := r.d.acquireSearch(ctx)
