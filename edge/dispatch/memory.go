@@ -109,8 +109,8 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	if r.size == nil {
 		return nil
 	}
-	r.permit.Release()
-	r.permit = nil
+	r.messagePermit.Release()
+	r.messagePermit = nil
 	n := r.size.Largest()
 	measured := n > 0
 	if measured && n <= smallMessage {
@@ -127,7 +127,7 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	if err != nil {
 		return mcp.Overloaded(err)
 	}
-	r.permit = permit
+	r.messagePermit = permit
 	return nil
 }
 
@@ -150,5 +150,5 @@ func (r *round) settle(reply *mcp.Reply) {
 	if bytes > smallResult {
 		r.call.Memory.Settle(budget.Results, whileSent*bytes)
 	}
-	r.permit.Release()
+	r.messagePermit.Release()
 }

@@ -80,10 +80,10 @@ type round struct {
 	redaction *redaction
 
 	// size holds the message sizes for the call's kind of request; nil disables accounting. most is
-	// the largest message that may arrive. permit is that of the message being received.
-	size   *catalog.Size
-	most   int64
-	permit *budget.Permit
+	// the largest message that may arrive. messagePermit is the memory for the message being received.
+	size          *catalog.Size
+	most          int64
+	messagePermit *budget.Permit
 }
 
 // proof is the metadata about the caller that a backend gets.
