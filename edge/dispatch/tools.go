@@ -67,7 +67,7 @@ func (r *round) runTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	req.Context.Round = uint32(r.backendRound()) // #nosec G115 -- bounded by the setting rounds
+	req.Context.Round = uint32(r.backendRound()) // #nosec G115 -- bounded by calls.rounds
 	if r.size = t.Size.Load(); r.size == nil {
 		r.size = r.d.sizes.of(t.Owner, mcp.MethodToolsCall, t.Proto.GetName())
 		t.Size.Store(r.size)
