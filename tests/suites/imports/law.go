@@ -1,5 +1,5 @@
-// Package imports holds the import law of the edge: which stage may know which. The table in the
-// documentation is printed from Law; the test holds the source against it.
+// Package imports holds the import law of the edge: which package does which job, and which
+// packages each may import. The test holds the source against it.
 package imports
 
 // Law is, for each package below edge/, its one job and which of the project's packages it may import
@@ -38,7 +38,7 @@ var Law = []Package{
 	{"edge/catalog/search", "finds tools by words", nil},
 	{"edge/catalog/snapshot", "what a caller sees as a file, and how two of them differ", []string{"edge/catalog/lock", "edge/catalog/snapshot/variance"}},
 	{"edge/catalog/snapshot/variance", "whether what one JSON Schema accepts is accepted by another", nil},
-	{"edge/catalog/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
+	{"edge/catalog/changes", "notifies subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
 	{"edge/dispatch", "runs the rounds of requests", []string{"edge/access", "edge/catalog", "edge/catalog/overlay", "edge/dispatch/shorten", "edge/hook", "edge/once", "edge/policy", "edge/redact", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/hook/v1", "gen/mcpedge/v1", "internal/uris"}},
 	{"edge/redact", "replaces secrets in texts, JSON and messages of the contract, by the setting redact", []string{"edge/jsonrpc", "internal/pattern", "internal/regexcost"}},
 	{"edge/dispatch/shorten", "shortens results of tools to a number of tokens", []string{"edge/jsonrpc", "gen/mcpedge/v1"}},
