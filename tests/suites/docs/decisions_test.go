@@ -13,13 +13,14 @@ import (
 
 // TestDecisions: each function that AGENTS.md names as the place of a decision is declared in the
 // file that it names. A function without a file is declared in the last file before it in its row.
+// Each setting with a point in its key is documented.
 func TestDecisions(t *testing.T) {
 	_, section, found := strings.Cut(read(t, "AGENTS.md"), "## Where it is decided\n")
 	if !found {
 		t.Fatal("AGENTS.md has no section with the places of decisions")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	places := 0
+	settings, places := read(t, "docs/configuration.md"), 0
 	for row := range strings.Lines(section) {
 		cells := strings.Split(strings.TrimRight(row, " |\n"), "|")
 		file := ""
@@ -31,7 +32,11 @@ func TestDecisions(t *testing.T) {
 					t.Error(err)
 				}
 				file = name
-			case !regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name): // a setting
+			case regexp.MustCompile(`^[a-z-]+\.[a-z-]+$`).MatchString(name):
+				if !strings.Contains(settings, "| `"+name+"` |") {
+					t.Errorf("docs/configuration.md has no setting %s", name)
+				}
+			case !regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name): // a key of a backend
 			case !strings.HasSuffix(file, ".go"):
 				t.Errorf("no file with Go code is named before the function %s, in the row %s", name, row)
 			case !functions(t, file)[name]:
