@@ -61,28 +61,6 @@ func (m *merge) changed(kind listKind, p part, name string) overlay.Entry {
 	return e
 }
 
-// keys returns the keys by which clients find a name or URI of a part: the one in lists, then
-// aliases. It returns none if the overlay hides the name.
-func (m *merge) keys(kind listKind, p part, name string) []string {
-	e := m.changed(kind, p, name)
-	switch {
-	case e.Hide:
-		return nil
-	case e.Name == "":
-		return append([]string{canonical(kind, p.Backend, name)}, e.Aliases...)
-	}
-	return e.Given()
-}
-
-// canonical returns the canonical name of a backend's name, as used by policy, quotas, metrics and
-// the audit: the name after the backend's prefix. The URIs of resources have no prefix.
-func canonical(kind listKind, b *backend.Backend, name string) string {
-	if kind == listTools || kind == listPrompts {
-		return b.Prefix() + name
-	}
-	return name
-}
-
 // reportUnchanged logs that a tool or prompt is hidden because the overlay cannot apply its change,
 // and adds it to problems. It ignores a nil error.
 func (m *merge) reportUnchanged(problems *[]problem, p part, what, name string, err error) {

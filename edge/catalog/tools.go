@@ -168,9 +168,6 @@ func (m *merge) overlayTool(t *Tool, prev *toolSet, change *overlay.Entry) (err 
 // which the overlay can only revoke.
 func (t *Tool) Repeatable() bool { return t.Target.Hints.ReadOnly || t.Target.Hints.Idempotent }
 
-// canonicalName is a backend's name and the canonical name of one of its tools or prompts.
-type canonicalName struct{ backend, name string }
-
 // reserved is a tool or prompt of a backend that is away. name is its canonical name.
 type reserved struct {
 	owner *backend.Backend
