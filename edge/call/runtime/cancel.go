@@ -43,6 +43,9 @@ func (r *Replica) cancel(w medium.ClaimTarget, by *mcp.Principal) {
 		return
 	}
 	size := answerOverhead + len(w.Session) + len(w.Call) + len(w.RequestID)
+	if w.RequestID != "" {
+		w.Latest = r.o.Now().Add(r.o.Lifetime) // that of a call which begins now
+	}
 	r.retryLater(&r.cancelRetries, size, func() { r.cancelLater(w, by, f) })
 }
 
@@ -77,7 +80,8 @@ func Canceller(r *medium.Record) *mcp.Principal {
 
 // cancelLater cancels a call again after fault f. After Gone it queries once more, because the call
 // may have got a record and parked since its replica was notified. It retries while the store is
-// unavailable, which may also have prevented the notification of the other replicas.
+// unavailable, which may also have prevented the notification of the other replicas. w.Latest
+// spares calls that began since, with the same request id.
 func (r *Replica) cancelLater(w medium.ClaimTarget, by *mcp.Principal, f call.Fault) {
 	for range retryTries {
 		pause := cancelAgain

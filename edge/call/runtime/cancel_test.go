@@ -117,3 +117,34 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 		}
 	})
 }
+
+// A cancellation finds no call. Its repetition does not cancel a call that began later with the same
+// request id.
+func TestCancelledAgainSparesALaterCall(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		a, b := h.replica(false), h.replica(false)
+		a.Cancel(session, "c", nil)
+		h.begin(b, "c", h.asksLater(time.Minute))
+		sleep(2 * cancelAgain)
+		if rec, _, ok := h.m.Call("c"); !ok || rec.Cancelled {
+			t.Errorf("the later call: exists %v, cancelled %v", ok, ok)
+		}
+		h.wantOver("c")
+		if n := a.cancelRetries.Load(); n != 0 {
+			t.Errorf("%d repetitions are pending", n)
+		}
+	})
+}
+
+// A cancellation finds no record of a call that runs. Its repetition finds the record.
+func TestCancelledAgainFindsTheRecordOfAnEarlierCall(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		a, b := h.replica(false), h.replica(false)
+		began := time.Now()
+		sleep(time.Second)
+		a.Cancel(session, "c", nil)
+		h.beginUntil(b, "c", began.Add(a.o.Lifetime), h.asksLater(time.Minute))
+		sleep(2 * cancelAgain)
+		h.wantDone("c")
+	})
+}

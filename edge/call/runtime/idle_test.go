@@ -72,11 +72,17 @@ func TestDrainWaitsForSteps(t *testing.T) {
 // begin begins a call without an exchange whose deadline is far.
 func (h *house) begin(r *Replica, id string, p plan) {
 	h.t.Helper()
+	h.beginUntil(r, id, time.Now().Add(time.Hour), p)
+}
+
+// beginUntil begins a call without an exchange and with a deadline.
+func (h *house) beginUntil(r *Replica, id string, deadline time.Time, p plan) {
+	h.t.Helper()
 	h.mu.Lock()
 	h.plans[id] = p
 	h.mu.Unlock()
 	rec := &medium.Record{Session: session}
-	rec.ID, rec.RequestID, rec.Round, rec.Attempt, rec.Deadline = id, id, 1, 1, time.Now().Add(time.Hour)
+	rec.ID, rec.RequestID, rec.Round, rec.Attempt, rec.Deadline = id, id, 1, 1, deadline
 	x := &testRunner{h: h, id: id}
 	x.Deliver(Event{Begins: rec})
 	begin, err := r.Begin(h.t.Context(), rec, nil, &Claimed{Runner: x, Context: context.Background()})

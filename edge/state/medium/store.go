@@ -2,6 +2,7 @@ package medium
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -110,6 +111,9 @@ type ClaimTarget struct {
 	Call      string
 	Epoch     Epoch
 	RequestID string
+	// Latest is the latest deadline that the call may have: a later call may use RequestID again.
+	// The call may also have none. Zero means any deadline.
+	Latest time.Time
 	// Lapsed means that the owner's heartbeat lapsed although it had not left, so the call may be
 	// what crashes its owners.
 	Lapsed bool
@@ -122,6 +126,11 @@ type ClaimTarget struct {
 	CancelledBy string
 	// Random are the random bits of the new epoch, drawn once for all repetitions.
 	Random uint32
+}
+
+// Misses reports whether a call with a deadline is later than the target; zero means without a deadline.
+func (w *ClaimTarget) Misses(deadline time.Time) bool {
+	return !w.Latest.IsZero() && deadline.After(w.Latest)
 }
 
 // Logs reads logs.

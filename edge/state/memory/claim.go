@@ -37,7 +37,7 @@ func (r *Store) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned,
 		c = s.requests[w.RequestID]
 	}
 	switch {
-	case c == nil || r.m.lapsed(c.stream, now):
+	case c == nil || r.m.lapsed(c.stream, now) || w.Misses(c.Deadline):
 		return nil, fmt.Errorf("call %.40q of request %.40s: %w", w.Call, w.RequestID, state.ErrNotFound)
 	case c.Phase == state.PhaseDone:
 		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)

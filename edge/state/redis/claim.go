@@ -10,7 +10,7 @@ import (
 // Claim implements medium.Calls.
 func (r *Replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned, error) {
 	by := flag(w.Cancel) + string(r.seals.seal(bindCanceller(w.Session), []byte(w.CancelledBy)))
-	rep, err := r.run(ctx, claimScript, w.Session, w.Call+w.RequestID, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), by, indexed(w.Session, ""), r.seals.heads())
+	rep, err := r.run(ctx, claimScript, w.Session, w.Call+w.RequestID, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), by, indexed(w.Session, ""), r.seals.heads(), millis(w.Latest))
 	if err != nil {
 		return nil, err
 	}

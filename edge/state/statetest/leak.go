@@ -221,6 +221,16 @@ var noLeak = []test{
 			w.Errorf("claimed %s, want c2", c.Request.ID)
 		}
 	}},
+	{"a claim with a latest deadline misses a later call", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		c := w.begin(w.a, "s", "st", "c1")[0]
+		before, at := c.rec.Deadline.Add(-time.Millisecond), c.rec.Deadline
+		_, err := w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", RequestID: `"c1"`, Random: 1, Latest: before})
+		w.want(state.ErrNotFound, err)
+		if _, err = w.b.Claim(w.Context(), medium.ClaimTarget{Session: "s", RequestID: `"c1"`, Random: 1, Latest: at}); err != nil {
+			w.Error(err)
+		}
+	}},
 	{"an ended context is an error", state.Limits{}, func(w *world) {
 		x := w.three()
 		ctx, cancel := context.WithCancel(w.Context())

@@ -1,7 +1,8 @@
 -- Claims a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: call,
 -- epoch or 0, request id or "", the random bits of the next epoch, '1' if the owner's heartbeat
 -- lapsed, '1' and by whom if the client has cancelled the call, the session as in the index's
--- entries, the keys that the replica has, see foreign. Returns the call.
+-- entries, the keys that the replica has, see foreign, the latest deadline or 0
+-- (see ClaimTarget.Latest). Returns the call.
 local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
   if request ~= '' then call = redis.call('HGET', K .. ':m', 'r:' .. request) or '' end
@@ -9,6 +10,7 @@ return run(function()
   if not stream or lapsed(stream) then return { 'missing' } end
   local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
   if not c[1] then return { 'missing' } end
+  if tonumber(ARGV[A + 9]) > 0 and tonumber(c[3]) > tonumber(ARGV[A + 9]) then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
   local lacks = foreign(ARGV[A + 8], call)

@@ -249,7 +249,7 @@ func (r *Replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owne
 	}
 	c := m.find(w)
 	switch {
-	case c == nil || m.sessions[w.Session] == nil:
+	case c == nil || m.sessions[w.Session] == nil || w.Misses(c.rec.Deadline):
 		return nil, state.ErrNotFound
 	case c.rec.Phase == state.PhaseDone:
 		return nil, state.ErrFenced
