@@ -145,15 +145,20 @@ func sessionNotFound() *mcp.Error {
 	return mcp.Errorf(mcp.KindSessionNotFound, "the session does not exist or has ended; send initialize for a new one")
 }
 
-// sessionRequired returns the error for a message without a session. It names both ways to send
-// one.
+// sessionRequired returns the error for a message without a session. It names the ways to send one
+// that the transport has.
 func sessionRequired(in *mcp.Incoming) *mcp.Error {
-	where := "header MCP-Protocol-Version: " + revision.Stateless().Version
-	if in.Header == nil {
-		where = "member " + mcp.MetaVersion + ` of _meta, "` + revision.Stateless().Version + `"`
+	stateless := revision.Stateless().Version
+	switch {
+	case in.PerRequest:
+		return mcp.Errorf(mcp.KindSessionRequired, "the session id is missing; send initialize first, then its session id with every message, "+
+			"or send each message without a session, with the header MCP-Protocol-Version: %s", stateless)
+	case in.Header != nil: // HTTP+SSE
+		return mcp.Errorf(mcp.KindSessionRequired, "the connection has no session; send initialize first")
+	default:
+		return mcp.Errorf(mcp.KindSessionRequired, "the connection has no session; send initialize first, "+
+			"or send each message without a session, with the member %s of _meta, %q", mcp.MetaVersion, stateless)
 	}
-	return mcp.Errorf(mcp.KindSessionRequired,
-		"the session id is missing; send initialize first, then its session id with every message, or send each message without a session, with the %s", where)
 }
 
 var texts = runtime.Texts{

@@ -3,6 +3,7 @@ package stateful
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -280,6 +281,39 @@ func TestPingBeforeTheHandshake(t *testing.T) {
 			x := post(c.body, c.conn)
 			<-x.done
 			w.wantKind(x, c.want)
+		}
+	})
+}
+
+// The error for a message before initialize says what a client of its transport can send.
+func TestErrorBeforeTheHandshakeFitsTheTransport(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		const id, header, meta = "its session id with every message", "MCP-Protocol-Version: 2026-07-28", mcp.MetaVersion
+		for _, c := range []struct {
+			transport string
+			in        mcp.Incoming
+			says      []string
+			not       []string
+		}{
+			{"Streamable HTTP", mcp.Incoming{PerRequest: true, Header: http.Header{}}, []string{id, header}, []string{meta}},
+			{"HTTP+SSE", mcp.Incoming{Conn: new(mcp.Conn), Header: http.Header{}}, nil, []string{"session id", header, meta}},
+			{"stdio", mcp.Incoming{Conn: new(mcp.Conn)}, []string{meta}, []string{"session id", header}},
+		} {
+			x := w.begin(func(ctx context.Context, x *client) {
+				w.a.Message(ctx, &c.in, mustParse(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), x)
+			})
+			<-x.done
+			w.wantKind(x, mcp.KindSessionRequired)
+			for _, text := range append(c.says, "send initialize first") {
+				if !strings.Contains(x.body(), text) {
+					t.Errorf("%s: %s lacks %q", c.transport, x.body(), text)
+				}
+			}
+			for _, text := range c.not {
+				if strings.Contains(x.body(), text) {
+					t.Errorf("%s: %s has %q, which does not apply", c.transport, x.body(), text)
+				}
+			}
 		}
 	})
 }
