@@ -124,9 +124,9 @@ func CancelledID(msg jsonrpc.Message) (jsonrpc.ID, bool) {
 	return id, err == nil
 }
 
-// refuse answers a malformed body. It echoes the id if the body has a readable one. It ignores a
-// malformed response on a connection: two peers would otherwise answer each other's errors without
-// end.
+// refuse answers a malformed body. It echoes the id if the body has a readable one, unless that is the id
+// of a response, and so of a request of the edge. It ignores a malformed response on a connection: two
+// peers would otherwise answer each other's errors without end.
 func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
 	pe := &jsonrpc.ParseError{Code: jsonrpc.CodeParseError, Message: err.Error()}
 	errors.As(err, &pe)
@@ -138,7 +138,11 @@ func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
 	if pe.Code == jsonrpc.CodeParseError {
 		kind = mcp.KindParse
 	}
-	out.Respond(mcp.Response{Body: jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil), Kind: kind, Modern: modernHeader(in)})
+	id := pe.ID
+	if pe.Reply {
+		id = jsonrpc.ID{}
+	}
+	out.Respond(mcp.Response{Body: jsonrpc.AppendError(nil, id, pe.Code, pe.Message, nil), Kind: kind, Modern: modernHeader(in)})
 }
 
 // Listen serves a GET. Only the stateful era has streams that outlive their request.

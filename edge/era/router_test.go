@@ -157,7 +157,7 @@ func TestRouterRefuses(t *testing.T) {
 		{"large batch", `[1,2,3]`, nil, new(mcp.Conn), "more than 2 messages"},
 		// Two peers on one connection would otherwise answer each other's errors without end.
 		{"spoilt response", `{"jsonrpc":"2.0","id":3,"result":1,"error":2}`, nil, new(mcp.Conn), "accepted"},
-		{"spoilt response over HTTP", `{"jsonrpc":"2.0","id":3,"result":1,"error":2}`, version(""), nil, `"code":-32600`},
+		{"spoilt response over HTTP", `{"jsonrpc":"2.0","id":3,"result":1,"error":2}`, version(""), nil, `{"jsonrpc":"2.0","error":{"code":-32600`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e, o := &eras{}, &out{}

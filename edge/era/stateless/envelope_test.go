@@ -99,6 +99,9 @@ func TestEnvelope(t *testing.T) {
 			if c.code != "" {
 				contains(t, text, `"error":{"code":`+c.code+`,`)
 			}
+			if name == "a response" { // Its id is that of a request of the edge.
+				contains(t, text, `{"jsonrpc":"2.0","error":`)
+			}
 			if c.kind == mcp.KindMethodNotFound {
 				contains(t, text, `"id":7`)
 			}

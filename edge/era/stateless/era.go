@@ -133,8 +133,8 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.request(ctx, in, msg, out)
 	case jsonrpc.Notification:
 		e.notification(ctx, in, msg, out)
-	default:
-		refuse(new(telemetry.Operation), out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+	default: // The id is that of a request of the edge, not of one of the client.
+		refuse(new(telemetry.Operation), out, revision.Stateless(), jsonrpc.ID{}, mcp.Errorf(mcp.KindInvalidRequest,
 			"a response was sent, but this revision has no requests to clients: answer by calling again with inputResponses"))
 	}
 }
