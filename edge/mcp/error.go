@@ -55,7 +55,8 @@ const (
 	KindLimit
 	// KindQuota: the backend reports that a quota is exhausted, or a call has used all its rounds.
 	KindQuota
-	// KindStateUnavailable: the durable state is unavailable; nothing was begun.
+	// KindStateUnavailable: the durable state is unavailable; nothing was begun, unless the message
+	// says otherwise.
 	KindStateUnavailable
 	// KindOverloaded: the edge has no memory for the request now; nothing was begun, unless the
 	// message says otherwise.

@@ -308,7 +308,11 @@ func TestStateDownInMidCall(t *testing.T) {
 		w.faults.set(true, false)
 		// Without a record, progress is dropped and the response is JSON.
 		x := w.post(w.a, s, callTool(1, "busy"))
-		w.wantKind(w.post(w.a, s, callTool(2, "ask")), mcp.KindStateUnavailable)
+		refused := w.post(w.a, s, callTool(2, "ask"))
+		w.wantKind(refused, mcp.KindStateUnavailable)
+		if !strings.Contains(refused.body(), "the call had begun") {
+			t.Errorf("the error does not say that the backend was called: %s", refused.body())
+		}
 		after(6 * time.Second)
 		w.wantBody(x, `{"jsonrpc":"2.0","id":1,"result":{"text":"done"}}`)
 		if w.a.Counters().DroppedUnread.Load() != 1 {

@@ -189,8 +189,9 @@ func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
 		return sessionNotFound()
 	case call.Leaving:
 		return mcp.ShuttingDown()
-	case call.NoStore:
-		return stateError(state.ErrUnavailable)
+	case call.NoStore: // The backend was called, and has asked.
+		return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: state.ErrUnavailable, Message: "the session state cannot be reached, " +
+			"without which the client cannot be asked; the call had begun: check what took effect before you send it again later"}
 	case call.Full:
 		return stateError(cmp.Or(why, state.ErrLimit))
 	}
