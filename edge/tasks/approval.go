@@ -180,6 +180,10 @@ func (t *Tasks) Decide(ctx context.Context, id, approval string, by *mcp.Princip
 // ErrNotWaiting if the wait has already ended, also if the task waits for another approval since
 // the task was read: the store compares the keys of the questions.
 func (t *Tasks) conclude(ctx context.Context, w *Waiting, verdict *mcp.ApprovalVerdict) error {
+	if !t.work.Enter() { // A request that waits is idle, but now this replica may become the task's owner.
+		return mcp.ShuttingDown()
+	}
+	defer t.work.Leave()
 	verdict.Call = w.Call
 	raw, err := json.Marshal(verdict)
 	if err != nil {

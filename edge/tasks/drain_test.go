@@ -2,8 +2,13 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
@@ -39,6 +44,50 @@ func TestDrainWaitsForTheStore(t *testing.T) {
 		a.Close()
 		if got := text(b.awaits(id, Completed)); got != "passed unsafe" {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestDrainWaitsForApprovalsThatExpire: a tasks/result that waits keeps no drain waiting, but does so while it ends the task's wait for an
+// approval: this replica owns the task afterwards.
+func TestDrainWaitsForApprovalsThatExpire(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		pays := approved()
+		w.backend.tools["pay"] = tool{pays.support, false, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			reply, err := pays.run(ctx, c, sink)
+			if reply.Input != nil {
+				reply.Input.Requests[0].Params, err = json.Marshal(mcp.Approval{Names: []string{"a"}, Requester: c.Principal, Expires: time.Now().Add(100 * time.Millisecond)})
+			}
+			return reply, err
+		}}
+		open := w.open
+		interrupt := func(before func()) *replica {
+			store := new(interrupted)
+			store.before.Store(&before)
+			w.open = func(h medium.Hooks) medium.Store { store.Store = open(h); return store }
+			return w.replica(approving)
+		}
+		release := make(chan struct{})
+		a := interrupt(func() { <-release }) // It would end the wait before b.
+		defer close(release)
+		drained := make(chan error, 1)
+		var b *replica
+		b = interrupt(func() {
+			over, cancel := context.WithCancel(t.Context())
+			cancel()
+			drained <- b.Drain(over)
+		})
+		id := a.begin("pay", "x")
+		result := make(chan error, 1)
+		go func() {
+			_, err := b.ask(legacy, "alice", mcp.MethodTasksResult, about(id))
+			result <- err
+		}()
+		if err := await.Receive(t, "a drain while b ends the wait", drained); !errors.Is(err, context.Canceled) {
+			t.Errorf("the drain has not waited: %v", err)
+		}
+		if err := await.Receive(t, "the result", result); err != nil {
+			t.Error(err)
 		}
 	})
 }
