@@ -75,6 +75,8 @@ func TestRoundsWaitForTheRecordOfOneThatMayRunAgain(t *testing.T) {
 		"it has begun later":                      {[]ExchangeEvent{left, fails(Unavailable), openDue}, hasBegun, []EffectKind{SetTimer, Commit}},
 		"it was refused later":                    {[]ExchangeEvent{fails(Unavailable), left, openDue}, fails(NoRoom), []EffectKind{Run, SetTimer}},
 		"it was taken later":                      {[]ExchangeEvent{fails(Unavailable), left, openDue}, fails(IDTaken), []EffectKind{Decide, SetTimer}},
+		"its session has ended":                   {nil, fails(Gone), []EffectKind{Decide, SetTimer}},
+		"its session has ended later":             {[]ExchangeEvent{left, fails(Unavailable), openDue}, fails(Gone), []EffectKind{Decide, SetTimer}},
 		"it still may have begun":                 {[]ExchangeEvent{left, fails(Unavailable), openDue}, fails(Unavailable), []EffectKind{SetTimer}},
 	} {
 		u := beginsBehindACheckpoint()

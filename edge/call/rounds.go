@@ -160,10 +160,10 @@ func (c *Call) initialRecord(before *medium.Record) *medium.Record {
 	return &own
 }
 
-// noteRefused records that the record has not begun, unless f is Unavailable, with which it may have, or
-// IDTaken, with which another replica has it.
+// noteRefused records that the record has not begun, unless f is Unavailable, with which it may have,
+// IDTaken, with which another replica has it, or Gone, with which another replica may have had it.
 func (c *Call) noteRefused(f Fault) {
-	if f != Unavailable && f != IDTaken {
+	if f != Unavailable && f != IDTaken && f != Gone {
 		c.offered = 0
 	}
 }
@@ -175,11 +175,13 @@ func (c *Call) awaitsBegin() bool { return c.offered > 0 && c.offered < c.round.
 
 // refusePause runs the next round, if it waits for the record, without one. After Unavailable the
 // record may exist, and the exchange begins it again. After IDTaken another replica has taken it
-// over.
+// over. After Gone one may have done so, and the session has ended since.
 func refusePause(c *Call, e Event, buf []Effect) []Effect {
 	switch c.noteRefused(e.Fault); {
 	case c.awaitsBegin() && e.Fault == IDTaken:
 		return c.decideBy(c.failure(UnknownOutcome, nil), buf)
+	case c.awaitsBegin() && e.Fault == Gone:
+		return c.decideBy(c.failure(NoSession, nil), buf)
 	case c.awaitsBegin() || !c.overdue:
 		return buf
 	}
