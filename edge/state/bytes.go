@@ -37,7 +37,7 @@ func (s *Session) Check(most int) (size int, err error) {
 	case s.ID == "":
 		return 0, errors.New("a session needs an id")
 	case size > most:
-		return 0, fmt.Errorf("session %.40q: %w", s.ID, &RoomError{More: size, Max: most})
+		return 0, fmt.Errorf("session %s: %w", mcp.SessionPrint(s.ID), &RoomError{More: size, Max: most})
 	}
 	return size, nil
 }

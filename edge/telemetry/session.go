@@ -2,23 +2,17 @@ package telemetry
 
 import (
 	"context"
-	"crypto/sha256"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// SessionPrint identifies a session in spans and logs: the first 64 bits of its id's SHA-256, in
-// hexadecimal. The id itself gives an anonymous caller access to the session.
-func SessionPrint(id string) string {
-	if id == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(id))
-	return string(appendHex(make([]byte, 0, 16), sum[:8]))
-}
+// SessionPrint identifies a session in spans and logs (mcp.SessionPrint).
+func SessionPrint(id string) string { return mcp.SessionPrint(id) }
 
 // SessionEnded records the lifetime of a session that its client ended.
 func (t *Telemetry) SessionEnded(began time.Time, version string, pipe bool) {

@@ -1,9 +1,11 @@
 package medium
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -157,4 +159,14 @@ func (r *Record) Claim(random uint32, lapsed, cancel bool, by string) {
 		}
 	}
 	r.Epoch, r.N, r.Start = r.Epoch.Next(random), 0, r.Last
+}
+
+// NameOf returns how an error names a call: by its id in quotes, or, if it is a task, whose id is that of its
+// session, by the hash of that. Logs and spans have the error, and the id of a task or session may give
+// access to it.
+func NameOf(session, call string) string {
+	if call == session {
+		return mcp.SessionPrint(call)
+	}
+	return fmt.Sprintf("%.40q", call)
 }

@@ -81,18 +81,18 @@ func (w *Write) Placed() []Entry {
 // another error if the write is invalid.
 func (w *Write) Check(maxResult int) error {
 	if w.Stream == "" || strings.Contains(w.Stream, ".") || w.Call == "" && len(w.Begin) == 0 {
-		return fmt.Errorf("a write for call %.40q and %d new calls, on stream %.40q: it needs a call, and a stream name without a dot", w.Call, len(w.Begin), w.Stream)
+		return fmt.Errorf("a write for call %s and %d new calls, on stream %.40q: it needs a call, and a stream name without a dot", NameOf(w.Session, w.Call), len(w.Begin), w.Stream)
 	}
 	for i, b := range w.Begin {
 		switch {
 		case b.ID == "" || b.Session != w.Session || b.Stream != w.Stream || b.Epoch == 0 || b.N > 0:
-			return fmt.Errorf("call %.40q of stream %.40q, epoch %d, step %d, cannot begin on stream %.40q", b.ID, b.Stream, b.Epoch, b.N, w.Stream)
+			return fmt.Errorf("call %s of stream %.40q, epoch %d, step %d, cannot begin on stream %.40q", NameOf(b.Session, b.ID), b.Stream, b.Epoch, b.N, w.Stream)
 		case max(b.Batch, 1) != len(w.Begin):
-			return fmt.Errorf("call %.40q is one of %d by its record, and begins with %d", b.ID, max(b.Batch, 1), len(w.Begin))
+			return fmt.Errorf("call %s is one of %d by its record, and begins with %d", NameOf(b.Session, b.ID), max(b.Batch, 1), len(w.Begin))
 		case slices.ContainsFunc(w.Begin[:i], func(o *Record) bool { return o.ID == b.ID }):
-			return fmt.Errorf("call %.40q begins twice: %w", b.ID, state.ErrExists)
+			return fmt.Errorf("call %s begins twice: %w", NameOf(b.Session, b.ID), state.ErrExists)
 		}
-		if err := bounded(b.ID, "a state", len(b.State), maxResult); err != nil {
+		if err := bounded(b.Session, b.ID, "a state", len(b.State), maxResult); err != nil {
 			return err
 		}
 	}
@@ -100,17 +100,17 @@ func (w *Write) Check(maxResult int) error {
 		return nil
 	}
 	if w.N <= w.After || w.Seq == 0 && len(w.Entries) > 0 {
-		return fmt.Errorf("step %d after step %d of call %.40q, with entries at %d: steps increase, and places begin at 1", w.N, w.After, w.Call, w.Seq)
+		return fmt.Errorf("step %d after step %d of call %s, with entries at %d: steps increase, and places begin at 1", w.N, w.After, NameOf(w.Session, w.Call), w.Seq)
 	}
 	return w.checkEntries(maxResult)
 }
 
 // bounded returns state.ErrTooLarge if n bytes of a call exceed most.
-func bounded(call, what string, n, most int) error {
+func bounded(session, call, what string, n, most int) error {
 	if n <= most {
 		return nil
 	}
-	return fmt.Errorf("call %.40q: %s of %d bytes, at most %d can be kept: %w", call, what, n, most, state.ErrTooLarge)
+	return fmt.Errorf("call %s: %s of %d bytes, at most %d can be kept: %w", NameOf(session, call), what, n, most, state.ErrTooLarge)
 }
 
 func (w *Write) checkEntries(maxResult int) error {
@@ -119,17 +119,17 @@ func (w *Write) checkEntries(maxResult int) error {
 		case e.Kind == state.EntryProgress, e.Kind == state.EntryLog:
 			continue
 		case e.Kind == state.EntryResponse && (w.Next != NextDone || i < len(w.Entries)-1):
-			return fmt.Errorf("call %.40q: a response ends the call", w.Call)
+			return fmt.Errorf("call %s: a response ends the call", NameOf(w.Session, w.Call))
 		case e.Kind < state.EntryProgress || e.Kind > state.EntryResponse:
-			return fmt.Errorf("call %.40q: an entry of the unknown kind %d", w.Call, e.Kind)
+			return fmt.Errorf("call %s: an entry of the unknown kind %d", NameOf(w.Session, w.Call), e.Kind)
 		default:
-			if err := bounded(w.Call, "an entry", len(e.Data), maxResult); err != nil {
+			if err := bounded(w.Session, w.Call, "an entry", len(e.Data), maxResult); err != nil {
 				return err
 			}
 		}
 	}
 	if len(w.Brief) > MaxBrief {
-		return fmt.Errorf("call %.40q: a summary of %d bytes, at most %d are kept", w.Call, len(w.Brief), MaxBrief)
+		return fmt.Errorf("call %s: a summary of %d bytes, at most %d are kept", NameOf(w.Session, w.Call), len(w.Brief), MaxBrief)
 	}
-	return bounded(w.Call, "a state", len(w.State), maxResult)
+	return bounded(w.Session, w.Call, "a state", len(w.State), maxResult)
 }

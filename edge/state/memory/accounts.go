@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -128,7 +129,7 @@ func (m *Medium) fitsOwner(s *session, w *medium.Write, begins bool, more int, n
 		return nil
 	}
 	if err := m.checkAccount(s, bytes, now); err != nil {
-		return fmt.Errorf("session %.40q: %w", s.id, err)
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(s.id), err)
 	}
 	return nil
 }

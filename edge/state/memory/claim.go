@@ -38,15 +38,15 @@ func (r *Store) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owned,
 	}
 	switch {
 	case c == nil || r.m.lapsed(c.stream, now) || w.Misses(c.Deadline):
-		return nil, fmt.Errorf("call %.40q of request %.40s: %w", w.Call, w.RequestID, state.ErrNotFound)
+		return nil, fmt.Errorf("call %s of request %.40s: %w", medium.NameOf(w.Session, w.Call), w.RequestID, state.ErrNotFound)
 	case c.Phase == state.PhaseDone:
-		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)
+		return nil, fmt.Errorf("call %s is done: %w", medium.NameOf(c.Session, c.ID), state.ErrFenced)
 	case c.claimedBy(r, w.Random):
 		return s.owned(c), nil
 	case w.Epoch != 0 && w.Epoch != c.Epoch:
-		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.Epoch, w.Epoch, state.ErrFenced)
+		return nil, fmt.Errorf("call %s is at epoch %d, not %d: %w", medium.NameOf(c.Session, c.ID), c.Epoch, w.Epoch, state.ErrFenced)
 	case w.Epoch != 0 && !c.held && c.Phase == state.PhaseWaiting && c.Missing() > 0 && !c.late(now):
-		return nil, fmt.Errorf("call %.40q waits for its client: %w", c.ID, state.ErrFenced)
+		return nil, fmt.Errorf("call %s waits for its client: %w", medium.NameOf(c.Session, c.ID), state.ErrFenced)
 	}
 	next := c.Record
 	next.Claim(w.Random, w.Lapsed && c.held, w.Cancel, w.CancelledBy)
@@ -79,7 +79,7 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 		return state.AnswerUnknown, nil, nil
 	}
 	if err := cmp.Or(r.m.fits(s, c.stream, a.Bytes()), r.m.checkAccount(s, a.Bytes(), now)); err != nil {
-		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
+		return state.AnswerUnknown, nil, fmt.Errorf("call %s: %w", medium.NameOf(c.Session, c.ID), err)
 	}
 	// An answer is a slice of a request's body; do not keep the whole body.
 	a.Result, a.Error = bytes.Clone(a.Result), bytes.Clone(a.Error)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -47,7 +48,7 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 		log = c.stream
 	}
 	if err := r.m.fits(s, log, more); err != nil {
-		return fmt.Errorf("session %.40q: %w", w.Session, err)
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(w.Session), err)
 	}
 	if err := r.m.fitsOwner(s, w, len(begun) > 0, more, now); err != nil {
 		return err
@@ -80,12 +81,12 @@ func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*storedCal
 	}
 	ends := w.Next == medium.NextDone && len(w.Begin) == 1 && w.Call != ""
 	if s.open >= r.m.limits.StreamsPerSession && !ends {
-		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", s.id, s.open, state.ErrLimit)
+		return nil, fmt.Errorf("session %s has %d unfinished streams: %w", mcp.SessionPrint(s.id), s.open, state.ErrLimit)
 	}
 	l = &stream{name: w.Stream, epoch: w.Begin[0].Epoch, unfinished: len(w.Begin), keep: s.record.Keep}
 	for _, b := range w.Begin {
 		if s.calls[b.ID] != nil {
-			return nil, fmt.Errorf("call %.40q: %w", b.ID, state.ErrExists)
+			return nil, fmt.Errorf("call %s: %w", medium.NameOf(b.Session, b.ID), state.ErrExists)
 		}
 		l.calls = append(l.calls, &storedCall{Record: *b, stream: l, owner: r, held: true, claimed: now})
 	}
@@ -136,20 +137,20 @@ func (m *Medium) addCall(s *session, c *storedCall) {
 func (r *Store) fenced(c *storedCall, w *medium.Write, now time.Time) error {
 	if c == nil || c.Stream != w.Stream || r.m.lapsed(c.stream, now) {
 		r.m.rollbacks.Add(1)
-		return fmt.Errorf("call %.40q: %w", w.Call, &medium.RewoundError{})
+		return fmt.Errorf("call %s: %w", medium.NameOf(w.Session, w.Call), &medium.RewoundError{})
 	}
 	switch {
 	case w.Epoch < c.Epoch:
-		return fmt.Errorf("call %.40q is at epoch %d, not %d: %w", w.Call, c.Epoch, w.Epoch, state.ErrFenced)
+		return fmt.Errorf("call %s is at epoch %d, not %d: %w", medium.NameOf(w.Session, w.Call), c.Epoch, w.Epoch, state.ErrFenced)
 	case w.Epoch == c.Epoch && c.owner != r:
-		return fmt.Errorf("call %.40q: the lease is another replica's: %w", w.Call, state.ErrFenced)
+		return fmt.Errorf("call %s: the lease is another replica's: %w", medium.NameOf(w.Session, w.Call), state.ErrFenced)
 	case w.Epoch == c.Epoch && w.N <= c.N:
 		return nil
 	case w.Epoch == c.Epoch && (!c.held || c.Phase == state.PhaseDone):
-		return fmt.Errorf("call %.40q: the lease has ended: %w", w.Call, state.ErrFenced)
+		return fmt.Errorf("call %s: the lease has ended: %w", medium.NameOf(w.Session, w.Call), state.ErrFenced)
 	case w.Epoch > c.Epoch, w.After > c.N, c.Batch == 0 && len(w.Entries) > 0 && c.stream.hasFrom(w.Seq):
 		r.m.rollbacks.Add(1)
-		return fmt.Errorf("call %.40q: %w", w.Call, &medium.RewoundError{Epoch: c.Epoch, N: c.N})
+		return fmt.Errorf("call %s: %w", medium.NameOf(w.Session, w.Call), &medium.RewoundError{Epoch: c.Epoch, N: c.N})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -113,7 +114,7 @@ func (m *Medium) lock(id string, now time.Time) (*session, error) {
 		s.mu.Unlock()
 		m.principals.release(s)
 	}
-	return nil, fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
+	return nil, fmt.Errorf("session %s: %w", mcp.SessionPrint(id), state.ErrNotFound)
 }
 
 // expired reports whether nothing keeps the locked session alive.

@@ -62,7 +62,7 @@ func (m *Medium) findOrMake(s *session, rec *medium.Record, now time.Time) (c *s
 	case c != nil && c.stream == l:
 		return c, true, nil
 	case c != nil, l != nil && (rec.Batch == 0 || l.calls[0].Batch != rec.Batch || len(l.calls) == rec.Batch):
-		return nil, false, fmt.Errorf("call %.40q of stream %.40q: %w", rec.ID, rec.Stream, state.ErrExists)
+		return nil, false, fmt.Errorf("call %s of stream %.40q: %w", medium.NameOf(rec.Session, rec.ID), rec.Stream, state.ErrExists)
 	case l == nil:
 		l = &stream{name: rec.Stream, unfinished: max(rec.Batch, 1), keep: s.record.Keep}
 	}

@@ -41,7 +41,7 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 // admit adds a new session of a size to the medium.
 func (m *Medium) admit(s *session, size int, now time.Time) error {
 	if err := m.checkAccount(s, size, now); err != nil {
-		return fmt.Errorf("session %.40q: %w", s.id, err)
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(s.id), err)
 	}
 	m.charge(s, size)
 	if !m.principals.acquire(m, s, now) {
@@ -52,7 +52,7 @@ func (m *Medium) admit(s *session, size int, now time.Time) error {
 	if _, taken := m.sessions.LoadOrStore(s.id, s); taken {
 		m.sessionCount.Add(-1)
 		m.principals.release(s)
-		return fmt.Errorf("session %.40q: %w", s.id, state.ErrExists)
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(s.id), state.ErrExists)
 	}
 	return nil
 }
@@ -83,12 +83,12 @@ func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Se
 	defer s.mu.Unlock()
 	next, changed, err := s.record.With(p, r.m.limits.Subscriptions)
 	if err != nil {
-		return nil, fmt.Errorf("session %.40q: %w", id, err)
+		return nil, fmt.Errorf("session %s: %w", mcp.SessionPrint(id), err)
 	}
 	if changed {
 		more := next.Bytes() - s.record.Bytes()
 		if err := cmp.Or(r.m.fits(s, nil, more), r.m.checkAccount(s, more, now)); err != nil {
-			return nil, fmt.Errorf("session %.40q: %w", id, err)
+			return nil, fmt.Errorf("session %s: %w", mcp.SessionPrint(id), err)
 		}
 		r.m.charge(s, more)
 		next.Serial++

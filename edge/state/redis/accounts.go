@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -43,7 +44,7 @@ func (r *Replica) lend(ctx context.Context, session string, args []any, short re
 			continue
 		}
 		if got.number(0) < 0 && short.number(2) > 0 {
-			return fmt.Errorf("session %.40q: %w", session, &state.PrincipalRoomError{
+			return fmt.Errorf("session %s: %w", mcp.SessionPrint(session), &state.PrincipalRoomError{
 				Used: int(got.number(1)), More: int(short.number(2)), Max: r.limits.PrincipalBytes,
 			})
 		}

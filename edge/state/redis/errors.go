@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -99,7 +100,7 @@ func unreadable(err error) bool {
 
 // noSession is the error for a session that does not exist.
 func noSession(id string) error {
-	return fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
+	return fmt.Errorf("session %s: %w", mcp.SessionPrint(id), state.ErrNotFound)
 }
 
 // kinds maps the reply codes of scripts to errors.
@@ -114,7 +115,7 @@ func (r *Replica) refused(session, call string, rep reply) (err error) {
 	case "gone":
 		return noSession(session)
 	case "owned":
-		return fmt.Errorf("session %.40q: %w", session, &state.PrincipalRoomError{
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(session), &state.PrincipalRoomError{
 			Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.PrincipalBytes,
 		})
 	case "room":
@@ -123,10 +124,10 @@ func (r *Replica) refused(session, call string, rep reply) (err error) {
 		r.rollbacks.Add(1)
 		err = &medium.RewoundError{Epoch: medium.Epoch(rep.unsigned(0)), N: rep.unsigned(1)}
 	case "layout":
-		err = fmt.Errorf("session %.40q has it recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
-			session, rep.text(0), medium.Layout, state.ErrNotFound)
+		err = fmt.Errorf("session %s has it recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
+			mcp.SessionPrint(session), rep.text(0), medium.Layout, state.ErrNotFound)
 	case "sealed":
-		err = fmt.Errorf("session %.40q: %w", session, r.seals.lacks(rep.text(0)))
+		err = fmt.Errorf("session %s: %w", mcp.SessionPrint(session), r.seals.lacks(rep.text(0)))
 	default:
 		err = kinds[rep.code]
 		if why := rep.text(0); err != nil && why != "" {
@@ -137,9 +138,9 @@ func (r *Replica) refused(session, call string, rep reply) (err error) {
 	case err == nil:
 		return nil
 	case call == "":
-		return fmt.Errorf("session %.40q: %w", session, err)
+		return fmt.Errorf("session %s: %w", mcp.SessionPrint(session), err)
 	}
-	return fmt.Errorf("call %.40q: %w", call, err)
+	return fmt.Errorf("call %s: %w", medium.NameOf(session, call), err)
 }
 
 // errChanged means that a Restore must be retried.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -15,11 +16,11 @@ import (
 func (r *Replica) readOwned(session string, rep reply) (*medium.Owned, error) {
 	rec, err := r.readReplied(session, rep.list(0))
 	if err != nil {
-		return nil, fmt.Errorf("session %.40q: %w", session, err)
+		return nil, fmt.Errorf("session %s: %w", mcp.SessionPrint(session), err)
 	}
 	id, fields := rep.text(1), fieldsOf(rep.list(2))
 	if err := r.seals.openFields(session, id, fields); err != nil {
-		return nil, fmt.Errorf("call %.40q: %w", id, err)
+		return nil, fmt.Errorf("call %s: %w", medium.NameOf(session, id), err)
 	}
 	call, err := readRecord(session, id, fields)
 	if err != nil {
@@ -54,7 +55,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		return r, nil
 	}
 	if err := unpack([]byte(f["b"]), &r.Request, (*codec).request); err != nil {
-		return nil, fmt.Errorf("call %.40q: %w", id, err)
+		return nil, fmt.Errorf("call %s: %w", medium.NameOf(session, id), err)
 	}
 	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
 	r.Resumable = f["rs"] == "1"
@@ -76,7 +77,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 	for i := uint64(1); i <= count(f["na"]); i++ {
 		n, q := strconv.FormatUint(i, 10), medium.Question{}
 		if err := unpack([]byte(f["a:"+n]), &q.Ask, (*codec).ask); err != nil {
-			return nil, fmt.Errorf("call %.40q: %w", id, err)
+			return nil, fmt.Errorf("call %s: %w", medium.NameOf(session, id), err)
 		}
 		if message := f["g:"+n]; message != "" {
 			q.Message = []byte(message)
@@ -84,7 +85,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		if answer, ok := f["r:"+n]; ok {
 			q.Answer = &state.Answer{Token: f["t:"+n]}
 			if err := unpack([]byte(answer), q.Answer, (*codec).answer); err != nil {
-				return nil, fmt.Errorf("call %.40q: %w", id, err)
+				return nil, fmt.Errorf("call %s: %w", medium.NameOf(session, id), err)
 			}
 		}
 		r.Asked = append(r.Asked, q)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -146,7 +147,7 @@ func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint
 func serial(session, text string) (uint64, error) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("session %.40q: %w", session, errRecord)
+		return 0, fmt.Errorf("session %s: %w", mcp.SessionPrint(session), errRecord)
 	}
 	return n, nil
 }

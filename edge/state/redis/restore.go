@@ -25,7 +25,7 @@ func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []med
 		case !errors.Is(err, errChanged):
 			return v, err
 		case try == restoreTries:
-			return 0, fmt.Errorf("call %.40q: %w: %w", rec.ID, err, state.ErrUnavailable)
+			return 0, fmt.Errorf("call %s: %w: %w", medium.NameOf(rec.Session, rec.ID), err, state.ErrUnavailable)
 		}
 	}
 }
@@ -76,12 +76,12 @@ func (r *Replica) readKnown(rec *medium.Record, rep reply) (*known, error) {
 	k := &known{fields: fieldsOf(rep.list(0))}
 	if len(k.fields) == 0 {
 		if n := rep.number(1); n > 0 && (rec.Batch == 0 || rep.number(2) != int64(rec.Batch) || n == int64(rec.Batch)) {
-			return nil, fmt.Errorf("call %.40q of stream %.40q: %w", rec.ID, rec.Stream, state.ErrExists)
+			return nil, fmt.Errorf("call %s of stream %.40q: %w", medium.NameOf(rec.Session, rec.ID), rec.Stream, state.ErrExists)
 		}
 		return k, nil
 	}
 	if err := r.seals.openFields(rec.Session, rec.ID, k.fields); err != nil {
-		return nil, fmt.Errorf("call %.40q: %w", rec.ID, err)
+		return nil, fmt.Errorf("call %s: %w", medium.NameOf(rec.Session, rec.ID), err)
 	}
 	there, err := readRecord(rec.Session, rec.ID, k.fields)
 	if err != nil {

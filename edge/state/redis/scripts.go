@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -181,7 +182,7 @@ func (r *Replica) runLending(ctx context.Context, acks *acknowledgements, s *scr
 		case p.code != "short":
 			return p, r.refused(session, call, p)
 		case lends == maxLends:
-			return reply{}, fmt.Errorf("session %.40q grew %d times while its caller's account was read: %w", session, maxLends, state.ErrUnavailable)
+			return reply{}, fmt.Errorf("session %s grew %d times while its caller's account was read: %w", mcp.SessionPrint(session), maxLends, state.ErrUnavailable)
 		}
 		if err := r.lend(ctx, session, args, p); err != nil {
 			return reply{}, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -106,7 +107,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			old = nil
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("session %.40q: %w", id, err)
+			return nil, fmt.Errorf("session %s: %w", mcp.SessionPrint(id), err)
 		case !changed:
 			return old, nil
 		}

@@ -3,6 +3,7 @@ package statetest
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -10,6 +11,24 @@ import (
 )
 
 var noStranger = []test{
+	// Errors reach logs and spans, and the id of an anonymous caller's session gives access to it.
+	{"errors do not have the id of a session", state.Limits{PrincipalBytes: 4 << 10}, func(w *world) {
+		const id, other = "ANEVERLOGGEDSESSION000000", "ANEVERLOGGEDSESSION000001"
+		w.session(w.a, id)
+		_, loaded := w.b.Load(w.Context(), other)
+		call := callOf("c")
+		call.Params = []byte(`"` + strings.Repeat("x", 8<<10) + `"`)
+		_, begun := w.a.Begin(w.Context(), id, "st", []state.Request{call})
+		_, early := w.a.Begin(w.Context(), other, "st", []state.Request{call})
+		for name, err := range map[string]error{
+			"Load": loaded, "Create": w.b.Create(w.Context(), record(id)), "Begin": begun, "Begin in another": early,
+			"Delete": w.a.Delete(w.Context(), other),
+		} {
+			if err == nil || strings.Contains(err.Error(), "ANEVERLOGGED") {
+				w.Errorf("%s: error %v, want one without the id", name, err)
+			}
+		}
+	}},
 	{"what belongs to one session is not there for another", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q")
