@@ -69,7 +69,10 @@ func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
 // dropOldest drops the oldest droppable entry of a log of a locked session; there must be one. The few
 // pinned entries before it move up by one.
 func (m *Medium) dropOldest(s *session, l *stream) {
-	i := slices.IndexFunc(l.entries, func(e medium.Entry) bool { return e.Kind.Droppable() })
+	i := 0
+	for !l.entries[i].Kind.Droppable() {
+		i++
+	}
 	n := len(l.entries[i].Data)
 	copy(l.entries[1:i+1], l.entries[:i])
 	l.entries[0] = medium.Entry{}
