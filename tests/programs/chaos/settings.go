@@ -28,7 +28,8 @@ func writeSettings(dir string, o options, m mode) error {
 		if err := writeJSON(name, o.allKeys()); err != nil {
 			return err
 		}
-		settings["public-url"], settings["auth"] = "https://chaos.example", map[string]any{"api-keys": name}
+		settings["listen"] = map[string]any{"public-url": "https://chaos.example"}
+		settings["auth"] = map[string]any{"api-keys": name}
 	}
 	if m.audited {
 		settings["audit"] = map[string]any{"file": auditName(dir, "{replica}"), "required": true, "arguments": "whole"}
