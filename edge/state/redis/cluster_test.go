@@ -9,39 +9,20 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-const slots = 16384
-
 // startNodes runs a Redis Cluster of three masters that have the slots in their order.
 func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, addrs []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	var nodes []*goredis.Client
 	for range 3 {
 		s := startNode(t, args...)
-		servers, addrs, nodes = append(servers, s), append(addrs, s.Addr), append(nodes, connect(t, s.Addr))
+		servers, addrs = append(servers, s), append(addrs, s.Addr)
 	}
-	bus := func(c *goredis.Client) string { return c.ConfigGet(ctx, "cluster-port").Val()["cluster-port"] }
-	for i, c := range nodes {
-		must(t, c.ClusterAddSlotsRange(ctx, i*slots/3, (i+1)*slots/3-1).Err())
-		must(t, c.Do(ctx, "cluster", "set-config-epoch", i+1).Err())
-	}
-	for _, c := range nodes[1:] {
-		host, port := "127.0.0.1", addrs[0][len("127.0.0.1:"):]
-		must(t, c.Do(ctx, "cluster", "meet", host, port, bus(nodes[0])).Err())
-	}
-	for i, c := range nodes {
-		await.Until(t, fmt.Sprintf("node %d sees the whole cluster", i), func() bool {
-			s, err := c.ClusterShards(ctx).Result()
-			info := c.ClusterInfo(ctx).Val()
-			return err == nil && len(s) == 3 && len(info) > 16 && info[:16] == "cluster_state:ok"
-		})
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	must(t, redisserver.Join(ctx, addrs...))
 	return servers, addrs
 }
 
