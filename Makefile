@@ -63,9 +63,10 @@ conformance: ## Run the official conformance suite (needs npm); REPLICAS=3 on on
 CHAOS    ?=
 DURATION ?= 60s
 TASKS    ?=
-chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s; TASKS=1 has them hold 2,000 tasks
+CLUSTER  ?=
+chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s; TASKS=1 has them hold 2,000 tasks; CLUSTER=1
 	@$(RUN); $(GO) build -o bin/chaos ./tests/programs/chaos && \
-	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) $(if $(TASKS),-clients 20 -holders 200 -each 10 -task-for 5s -keys); $(END)
+	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) $(if $(CLUSTER),-cluster) $(if $(TASKS),-clients 20 -holders 200 -each 10 -task-for 5s -keys); $(END)
 
 # Beginnings of the names of the attacks of `make attack`, separated by commas, empty is everything; how long
 # those go on that have no end; and the most resident memory in MiB.

@@ -78,6 +78,10 @@ func loads() []stage {
 			run: "bin/chaos -program bin/mcpedge-ci -duration 60s",
 		},
 		{
+			name: "chaos-cluster", sets: nights, cores: 2, within: 20 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
+			run: "bin/chaos -program bin/mcpedge-ci -cluster -duration 20s",
+		},
+		{
 			name: "attack", sets: nights, cores: 1.5, within: 45 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -duration 10s",
 		},

@@ -14,13 +14,15 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// Redis is a redis-server of one test, on a loopback port that stays the same. It is not safe for
-// concurrent use.
+// Redis is a redis-server of one test, alone or a master of a Cluster, on a loopback port that stays the same. It is not safe
+// for concurrent use.
 type Redis struct {
 	// Addr is the address on which it listens.
 	Addr string
 
 	durable bool
+	masters int    // of its Cluster; 0: it is a single server
+	bus     string // the port of the Cluster's nodes
 	dir     string
 	program string
 	proc    *process.Process
@@ -30,6 +32,40 @@ type Redis struct {
 // acknowledged write on disk (appendfsync always) and keeps it over Restart. Other servers lose
 // their data with the process.
 func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, error) {
+	r, err := newRedis(dir, name, durable)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.start(ctx)
+}
+
+// StartCluster starts an empty Redis Cluster of masters without replicas, as StartRedis starts a server. With an error, it
+// returns the masters so far.
+func StartCluster(ctx context.Context, dir string, masters int, durable bool) (nodes []*Redis, err error) {
+	var addrs []string
+	for n := range masters {
+		r, err := newRedis(dir, fmt.Sprintf("redis%d", n+1), durable)
+		if err != nil {
+			return nodes, err
+		}
+		bus, err := process.FreeAddrs(1)
+		if err != nil {
+			return nodes, err
+		}
+		r.masters = masters
+		_, r.bus, _ = strings.Cut(bus[0], ":")
+		nodes, addrs = append(nodes, r), append(addrs, r.Addr)
+		if err := r.start(ctx); err != nil {
+			return nodes, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, process.ReadyWithin)
+	defer cancel()
+	return nodes, redisserver.Join(ctx, addrs...)
+}
+
+// newRedis prepares a server.
+func newRedis(dir, name string, durable bool) (*Redis, error) {
 	program, err := redisserver.Program()
 	if err != nil {
 		return nil, err
@@ -39,14 +75,16 @@ func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, er
 		return nil, err
 	}
 	r := &Redis{Addr: addrs[0], durable: durable, dir: filepath.Join(dir, name), program: program}
-	if err := os.MkdirAll(r.dir, 0o755); err != nil {
-		return nil, err
-	}
-	return r, r.start(ctx)
+	return r, os.MkdirAll(r.dir, 0o755)
 }
 
 // URL returns the value for an edge's --redis.
-func (r *Redis) URL() string { return "redis://" + r.Addr }
+func (r *Redis) URL() string {
+	if r.masters > 0 {
+		return "redis+cluster://" + r.Addr
+	}
+	return "redis://" + r.Addr
+}
 
 // Client returns a new client. The caller closes it.
 func (r *Redis) Client() *redis.Client {
@@ -59,11 +97,16 @@ func (r *Redis) start(ctx context.Context) error {
 	if r.durable {
 		appends = "yes"
 	}
-	var err error
-	r.proc, err = process.Start("redis-server", r.program, filepath.Join(r.dir, "redis.log"),
+	args := []string{
 		"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--daemonize", "no",
 		"--appendonly", appends, "--appendfsync", "always", "--maxmemory-policy", "noeviction",
-		"--repl-diskless-sync-delay", "0")
+		"--repl-diskless-sync-delay", "0",
+	}
+	if r.masters > 0 {
+		args = append(args, "--cluster-enabled", "yes", "--cluster-port", r.bus, "--cluster-node-timeout", "5000")
+	}
+	var err error
+	r.proc, err = process.Start("redis-server", r.program, filepath.Join(r.dir, "redis.log"), args...)
 	if err != nil {
 		return err
 	}
@@ -99,12 +142,28 @@ func (r *Redis) await(ctx context.Context, what string, ok func(*redis.Client) b
 	return nil
 }
 
-// Restart stops the server and starts it again on the same port. A durable server keeps its data.
-func (r *Redis) Restart(ctx context.Context) error {
-	if err := r.proc.Stop(); err != nil {
-		return err
+// Restart stops servers, all of them before the first is started again on its port. A durable server keeps its data. Restart
+// returns when the servers serve it, which a master of a Cluster does no sooner than 2 s after its start.
+func Restart(ctx context.Context, servers ...*Redis) error {
+	for _, r := range servers {
+		if err := r.proc.Stop(); err != nil {
+			return err
+		}
 	}
-	return r.start(ctx)
+	for _, r := range servers {
+		if err := r.start(ctx); err != nil {
+			return err
+		}
+	}
+	for _, r := range servers {
+		if r.masters == 0 {
+			continue
+		}
+		if err := r.await(ctx, "serves its slots", func(c *redis.Client) bool { return redisserver.Joined(ctx, c, r.masters) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stop ends the server.

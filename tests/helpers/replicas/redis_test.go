@@ -2,7 +2,10 @@ package replicas
 
 import (
 	"context"
+	"fmt"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
@@ -45,7 +48,7 @@ func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
 	}
 	master := start("master")
 	set(master, "before")
-	check(master.Restart(ctx))
+	check(Restart(ctx, master))
 	if got := value(master); got != "before" {
 		t.Fatalf("after a restart: %q", got)
 	}
@@ -59,5 +62,41 @@ func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
 	set(replica, "own")
 	if a, b := value(master), value(replica); a != "after" || b != "own" {
 		t.Errorf("detached, they have %q and %q", a, b)
+	}
+}
+
+// The masters of a Cluster have their data after a restart, and Restart returns when they serve it.
+func TestClusterKeepsWhatItAcknowledged(t *testing.T) {
+	redisserver.Require(t)
+	ctx := context.Background()
+	nodes, err := StartCluster(ctx, t.TempDir(), 3, true)
+	t.Cleanup(func() {
+		for _, r := range nodes {
+			if err := r.Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := redis.ParseClusterURL("redis://" + nodes[0].Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClusterClient(o)
+	defer c.Close()
+	for i := range 20 { // over all masters
+		if err := c.Set(ctx, fmt.Sprint(i), i, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Restart(ctx, nodes...); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if n, err := c.Get(ctx, fmt.Sprint(i)).Int(); err != nil || n != i {
+			t.Errorf("after a restart, %d is %d: %v", i, n, err)
+		}
 	}
 }

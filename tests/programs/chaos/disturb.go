@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
 // mode is one way to disturb the stage.
@@ -17,7 +19,7 @@ type mode struct {
 	durable bool
 	// audited: the replicas must record who did what.
 	audited bool
-	// standby: there is a second Redis, a replica of the first.
+	// standby: there is a second Redis, a replica of the first. Such a mode does not run on a Cluster.
 	standby bool
 	// prepare changes the replicas before they are started; nil: nothing is to be changed.
 	prepare func(s *stage, o options)
@@ -127,10 +129,16 @@ func roll(ctx context.Context, s *stage, _ options) error {
 	})
 }
 
-// restartRedis restarts Redis with its data.
-func restartRedis(ctx context.Context, s *stage, _ options) error {
-	return every(ctx, 3*time.Second, func() error {
-		return s.lose("", "Redis was restarted", func() error { return s.redis.Restart(context.WithoutCancel(ctx)) })
+// restartRedis restarts Redis with its data; of a Cluster one master after the other.
+func restartRedis(ctx context.Context, s *stage, o options) error {
+	interval, next := 3*time.Second, 0
+	if o.cluster {
+		interval = 4 * time.Second // A master is away for more than 2 s of them.
+	}
+	return every(ctx, interval, func() error {
+		r := s.redis[next%len(s.redis)]
+		next++
+		return s.lose("", "Redis on "+r.Addr+" was restarted", func() error { return replicas.Restart(context.WithoutCancel(ctx), r) })
 	})
 }
 
@@ -144,7 +152,7 @@ func blackout(ctx context.Context, s *stage, _ options) error {
 				return err
 			}
 		}
-		if err := s.lose("", "Redis was restarted", func() error { return s.redis.Restart(whole) }); err != nil {
+		if err := s.lose("", "Redis was restarted", func() error { return replicas.Restart(whole, s.redis...) }); err != nil {
 			return err
 		}
 		for _, e := range s.edges {
@@ -177,8 +185,8 @@ func promote(ctx context.Context, s *stage, _ options) error {
 			s.front.Switch(s.standby.Addr)
 			return nil
 		})
-		s.redis, s.standby = s.standby, s.redis
-		return errors.Join(err, s.standby.Copy(whole, s.redis))
+		s.redis[0], s.standby = s.standby, s.redis[0]
+		return errors.Join(err, s.standby.Copy(whole, s.redis[0]))
 	})
 }
 

@@ -13,9 +13,11 @@
 //	term       replicas are rolled with SIGTERM, one after the other
 //	redis      Redis is restarted with its data
 //	blackout   all replicas are killed at once, and Redis is restarted with its data before they are
-//	promotion  a replica of Redis that lacks the last writes takes its place
+//	promotion  a replica of Redis that lacks the last writes takes its place; not with -cluster
 //	versions   replicas of two versions, -other beside the usual one, are rolled to the one and to the other;
 //	           only where -other names it
+//
+// With -cluster, Redis is a Cluster of three masters without replicas: `redis` restarts one master after the other, and `blackout` all.
 //
 // Afterwards the transcripts are held against what must be true, and a table is printed for each mode.
 // The exit status is 0 when every line of them holds. What failed is shown with its transcript, and the
@@ -52,6 +54,7 @@ type options struct {
 	taskFor  time.Duration
 	keys     bool // every client is a principal of its own
 	replicas int
+	cluster  bool // Redis is a Cluster
 	seed     uint64
 	program  string // the built edge; empty: it is built
 	other    string // the edge of another version, for the mode versions
@@ -75,6 +78,7 @@ func main() {
 	flag.DurationVar(&o.taskFor, "task-for", 1500*time.Millisecond, "how long a task works at least")
 	flag.BoolVar(&o.keys, "keys", false, "give each client a key of its own, and let nobody else in")
 	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the edge")
+	flag.BoolVar(&o.cluster, "cluster", false, "use a Redis Cluster of three masters")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "decides what is random in who does what")
 	flag.StringVar(&o.program, "program", "", "built edge to run; empty: build it")
 	flag.StringVar(&o.other, "other", "", "built edge of another version, which the mode versions runs beside it")
@@ -100,7 +104,11 @@ func main() {
 // choose finds the modes by their names.
 func choose(o *options, names string) error {
 	if names == "" {
-		o.modes = modes
+		for _, m := range modes {
+			if !o.cluster || !m.standby {
+				o.modes = append(o.modes, m)
+			}
+		}
 		return nil
 	}
 	for _, name := range strings.Split(names, ",") {
@@ -114,6 +122,9 @@ func choose(o *options, names string) error {
 			}
 			o.modes = append(o.modes, versions)
 			continue
+		}
+		if o.cluster && modes[i].standby {
+			return fmt.Errorf("the mode %s does not run with -cluster: the masters of the Cluster have no replicas to take their place", name)
 		}
 		o.modes = append(o.modes, modes[i])
 	}
@@ -168,9 +179,7 @@ func runMode(ctx context.Context, dir string, o options, m mode) (*report, error
 	}
 	seen := func() []stall { return nil }
 	if !m.rules.unavailable { // else Redis is disturbed itself
-		c := s.redis.Client()
-		defer c.Close()
-		seen = watch(c)
+		seen = watch(s.redis)
 	}
 	clients, holders, traffic, err := s.play(ctx, o, m)
 	stalls := seen()

@@ -195,7 +195,11 @@ func (r *report) tally() (passed, failed int) {
 const most = 3
 
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "\nchaos %s: %s, %d clients, %d replicas, -seed %d\n", r.m.name, r.o.duration, r.o.clients, r.o.replicas, r.o.seed)
+	cluster := ""
+	if r.o.cluster {
+		cluster = fmt.Sprintf("a Cluster of %d masters, ", masters)
+	}
+	fmt.Fprintf(w, "\nchaos %s: %s, %d clients, %d replicas, %s-seed %d\n", r.m.name, r.o.duration, r.o.clients, r.o.replicas, cluster, r.o.seed)
 	for _, row := range r.rows {
 		least := ""
 		if row.least > 0 {

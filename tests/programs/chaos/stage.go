@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
@@ -38,7 +40,7 @@ func (l loss) over() time.Time {
 // stage is what the clients meet: Redis, replicas with a backend each, and a proxy before them.
 type stage struct {
 	dir     string
-	redis   *replicas.Redis
+	redis   []*replicas.Redis   // one server, or the masters of a Cluster
 	standby *replicas.Redis     // promotion only
 	front   *replicas.Forwarder // promotion only
 	edges   replicas.Group
@@ -67,21 +69,9 @@ func newStage(ctx context.Context, dir string, o options, m mode) (_ *stage, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if s.redis, err = replicas.StartRedis(ctx, dir, "redis1", m.durable); err != nil {
+	url, err := s.startRedis(ctx, o, m)
+	if err != nil {
 		return nil, err
-	}
-	url := s.redis.URL()
-	if m.standby {
-		if s.standby, err = replicas.StartRedis(ctx, dir, "redis2", m.durable); err != nil {
-			return nil, err
-		}
-		if err := s.standby.Copy(ctx, s.redis); err != nil {
-			return nil, err
-		}
-		if s.front, err = replicas.Forward(s.redis.Addr); err != nil {
-			return nil, err
-		}
-		url = "redis://" + s.front.Addr
 	}
 	backends, err := process.FreeAddrs(o.replicas)
 	if err != nil {
@@ -126,6 +116,37 @@ func newStage(ctx context.Context, dir string, o options, m mode) (_ *stage, err
 	return s, err
 }
 
+// masters is the number of masters of a Cluster.
+const masters = 3
+
+// startRedis starts Redis, and returns its URL for the replicas.
+func (s *stage) startRedis(ctx context.Context, o options, m mode) (url string, err error) {
+	if o.cluster {
+		if s.redis, err = replicas.StartCluster(ctx, s.dir, masters, m.durable); err != nil {
+			return "", err
+		}
+		return s.redis[0].URL(), nil
+	}
+	only, err := replicas.StartRedis(ctx, s.dir, "redis1", m.durable)
+	if err != nil {
+		return "", err
+	}
+	s.redis = []*replicas.Redis{only}
+	if !m.standby {
+		return only.URL(), nil
+	}
+	if s.standby, err = replicas.StartRedis(ctx, s.dir, "redis2", m.durable); err != nil {
+		return "", err
+	}
+	if err := s.standby.Copy(ctx, only); err != nil {
+		return "", err
+	}
+	if s.front, err = replicas.Forward(only.Addr); err != nil {
+		return "", err
+	}
+	return "redis://" + s.front.Addr, nil
+}
+
 // serve starts one backend for each replica, so that the ledger knows who calls.
 func (s *stage) serve(addrs []string) error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -152,10 +173,11 @@ func (s *stage) stop() error {
 	if s.front != nil {
 		s.front.Stop()
 	}
-	for _, r := range []*replicas.Redis{s.redis, s.standby} {
-		if r != nil {
-			err = errors.Join(err, r.Stop())
-		}
+	for _, r := range s.redis {
+		err = errors.Join(err, r.Stop())
+	}
+	if s.standby != nil {
+		err = errors.Join(err, s.standby.Stop())
 	}
 	return err
 }
@@ -249,18 +271,26 @@ func (s *stage) leftKeys(ctx context.Context, clients []*client) ([]string, erro
 	for _, c := range clients {
 		mine[c.session] = true
 	}
-	c := s.redis.Client()
-	defer c.Close()
+	var servers []*redis.Client
+	for _, r := range s.redis {
+		c := r.Client()
+		defer c.Close()
+		servers = append(servers, c)
+	}
 	// The holders of an erased session are kept for 10 s.
 	for end := time.Now().Add(time.Minute); ; {
 		var left []string
-		scan := c.Scan(ctx, 0, "*", 1000).Iterator()
-		for scan.Next(ctx) {
-			if id, ok := sessionOf(scan.Val()); ok && mine[id] {
-				left = append(left, scan.Val())
+		var err error
+		for _, c := range servers {
+			scan := c.Scan(ctx, 0, "*", 1000).Iterator()
+			for scan.Next(ctx) {
+				if id, ok := sessionOf(scan.Val()); ok && mine[id] {
+					left = append(left, scan.Val())
+				}
 			}
+			err = errors.Join(err, scan.Err())
 		}
-		if err := scan.Err(); err != nil || len(left) == 0 || time.Now().After(end) {
+		if err != nil || len(left) == 0 || time.Now().After(end) {
 			return left, err
 		}
 		if !sleep(ctx, 200*time.Millisecond) {

@@ -18,7 +18,7 @@ func (r *report) tasks(e *evidence) {
 	unsafe := r.check("a task that may not be run again is run once in a round; unknown only after a loss")
 	staged := r.check("a task that goes on from its last checkpoint leaves no stage out")
 	soon := r.check(fmt.Sprintf("99 of 100 lost tasks that may be run again are run within %s of the last loss", takeoverBound))
-	kinds, took := map[string]int{}, []time.Duration{}
+	kinds, took, slowest := map[string]int{}, []time.Duration{}, map[time.Duration]string{}
 	happened := e.happened()
 	for _, h := range e.holders {
 		for _, t := range h.tasks {
@@ -40,7 +40,11 @@ func (r *report) tasks(e *evidence) {
 			}
 			if taskKinds[t.tool] && !t.beforeCheckpoint(runs, lost, e) {
 				safe.see(t.safely(lost, e.rules), say)
-				took = append(took, takeovers(runs, happened)...)
+				for _, d := range takeovers(runs, happened) {
+					if took = append(took, d); d > takeoverBound {
+						slowest[d] = t.transcript(runs, happened)
+					}
+				}
 			} else {
 				unsafe.see(t.unsafely(runs, lost, e), say)
 			}
@@ -49,7 +53,7 @@ func (r *report) tasks(e *evidence) {
 	soon.seen = len(took)
 	if slices.Sort(took); len(took) > 0 {
 		if p99 := took[min(len(took)-1, len(took)*99/100)]; p99 > takeoverBound {
-			soon.miss(fmt.Sprintf("p99 is %s of %d takeovers", p99.Round(time.Millisecond), len(took)))
+			soon.miss(fmt.Sprintf("p99 is %s of %d takeovers\n%s", p99.Round(time.Millisecond), len(took), slowest[p99]))
 		}
 	}
 	for _, kind := range slices.Sorted(func(yield func(string) bool) {

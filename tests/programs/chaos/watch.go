@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
 // stalled is how long Redis may take for an answer before it counts as one that did not answer: less
@@ -18,34 +18,41 @@ const stalled = 400 * time.Millisecond
 // to do.
 type stall struct{ from, to time.Time }
 
-// watch asks Redis all the time, until the function that it returns is called, which gives the stalls.
-// An edge that was told nothing else sees the same ones.
-func watch(c *redis.Client) (end func() []stall) {
+// watch pings each server of Redis until the returned function is called, which returns the stalls. The edges see the same ones.
+func watch(servers []*replicas.Redis) (end func() []stall) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var found []stall
+	found := make([][]stall, len(servers))
 	var watching sync.WaitGroup
-	watching.Go(func() {
-		t := time.NewTicker(50 * time.Millisecond)
-		defer t.Stop()
-		for last := time.Now(); ctx.Err() == nil; {
-			err := c.Ping(ctx).Err()
-			if now := time.Now(); ctx.Err() == nil && (err != nil || now.Sub(last) > stalled) {
-				found = append(found, stall{last, now})
-			}
-			if err == nil {
-				last = time.Now()
-			}
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			}
-		}
-	})
+	for i, r := range servers {
+		watching.Go(func() { found[i] = stallsOf(ctx, r) })
+	}
 	return func() []stall {
 		cancel()
 		watching.Wait()
-		return found
+		return slices.Concat(found...)
 	}
+}
+
+// stallsOf pings one server until ctx ends, and returns its stalls.
+func stallsOf(ctx context.Context, r *replicas.Redis) (found []stall) {
+	c := r.Client()
+	defer c.Close()
+	t := time.NewTicker(50 * time.Millisecond)
+	defer t.Stop()
+	for last := time.Now(); ctx.Err() == nil; {
+		err := c.Ping(ctx).Err()
+		if now := time.Now(); ctx.Err() == nil && (err != nil || now.Sub(last) > stalled) {
+			found = append(found, stall{last, now})
+		}
+		if err == nil {
+			last = time.Now()
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return found
 }
 
 // stallEffect is how long after a stall its effects may last: what waited for Redis gives up or goes on.
