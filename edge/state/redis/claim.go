@@ -15,7 +15,7 @@ func (r *Replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owne
 		return nil, err
 	}
 	o, err := r.readOwned(w.Session, rep)
-	if err == nil {
+	if err == nil && w.Epoch == 0 { // Otherwise a sweep has found the call, and finds it again.
 		r.reindex(ctx, o)
 	}
 	return o, err
@@ -29,7 +29,15 @@ var answerStatuses = map[string]state.AnswerStatus{
 
 // Answer implements medium.Calls.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
-	rep, err := r.run(ctx, answerScript, session, ask, ask, r.seals.seal(bindAsk(session, ask, "r"), pack(&a, (*codec).answer)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads())
+	args := []any{ask, r.seals.seal(bindAsk(session, ask, "r"), pack(&a, (*codec).answer)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads()}
+	rep, err := r.run(ctx, answerScript, session, ask, append(args, flag(r.cluster == nil))...)
+	if err == nil && rep.code == "index" {
+		// This replica may be lost right after the claim. The delay keeps a sweep from postponing the stream again before the
+		// claim; the heartbeat of a lost replica lasts longer.
+		if err = r.index(ctx, session, rep.text(0), r.limits.Lease/2); err == nil {
+			rep, err = r.run(ctx, answerScript, session, ask, append(args, flag(true))...)
+		}
+	}
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
@@ -38,9 +46,6 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 		return out, nil, nil
 	}
 	o, err := r.readOwned(session, rep)
-	if err == nil && out == state.AnswerCompleted {
-		r.reindex(ctx, o)
-	}
 	return out, o, err
 }
 

@@ -15,7 +15,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	}
 	begins := len(w.Begin) > 0
 	if begins && r.cluster != nil {
-		if err := r.index(ctx, w.Session, w.Stream); err != nil {
+		if err := r.index(ctx, w.Session, w.Stream, 0); err != nil {
 			return err
 		}
 	}

@@ -119,7 +119,7 @@ func (r *Replica) replace(ctx context.Context, k *known, next *medium.Record, wh
 	if next.Phase != state.PhaseDone {
 		size, kept = next.Request.Bytes(), next.KeptBytes()
 		if r.cluster != nil {
-			if err := r.index(ctx, next.Session, next.Stream); err != nil {
+			if err := r.index(ctx, next.Session, next.Stream, 0); err != nil {
 				return err
 			}
 		}

@@ -31,8 +31,9 @@ const (
 	// is just beginning.
 	staleAge = 30 * time.Second
 	// waiting is the interval between checks of a stream whose calls all wait for their client. The
-	// stream is checked at once when one of them is claimed. If the index is on other servers, which
-	// are not updated in the same step, the interval is waitingApart.
+	// stream is checked again when one of them is claimed. If the index is on other servers, which
+	// are not updated in the same step, the interval is waitingApart: a replica that claims a call to
+	// cancel it may be lost before the index has it.
 	waiting, waitingApart = time.Hour, time.Minute
 	// bucketLife is the lifetime of an unused bucket.
 	bucketLife = 60 * 24 * time.Hour
@@ -125,9 +126,9 @@ func (r *Replica) leave(ctx context.Context) error {
 	return r.send(ctx, key, func() error { return r.client.Del(ctx, key).Err() })
 }
 
-// index adds a stream to the index before it exists.
-func (r *Replica) index(ctx context.Context, session, stream string) error {
-	_, err := r.eval(ctx, indexScript, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds())
+// index adds a stream to the index before it exists, or has an owner again. It is checked after a delay.
+func (r *Replica) index(ctx context.Context, session, stream string, delay time.Duration) error {
+	_, err := r.eval(ctx, indexScript, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds(), delay.Milliseconds())
 	return err
 }
 
@@ -139,7 +140,7 @@ func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
 	}
 	actx, cancel := detachedContext(ctx)
 	defer cancel()
-	_ = r.index(actx, o.Record.Session, o.Record.Stream)
+	_ = r.index(actx, o.Record.Session, o.Record.Stream, 0)
 }
 
 // unindex removes ended streams from the index. After a failure the sweep removes them.

@@ -1,9 +1,14 @@
 package redis_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -66,4 +71,61 @@ func TestOverdueWaitingCallsAreFound(t *testing.T) {
 		must(t, err)
 		return len(found) == 1 && found[0].Call == "late"
 	})
+}
+
+// A call whose last answer was taken by a replica that was killed at that moment has another owner soon, also in a Cluster, where the
+// index is on another server.
+func TestAnsweredCallsOfKilledReplicasAreFoundOnACluster(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), startCluster(t)
+	o := redis.Options{Limits: state.Limits{Lease: time.Second}}
+	r := start(t, c, o)
+	must(t, r.Create(ctx, record("s")))
+	must(t, begin(t, r, "s", "st", "c").Ask(ctx, nil, state.Ask{ID: "q", Key: "k", Message: []byte("{}")}))
+	if contains(t, r, "c") {
+		t.Fatal("a call that waits for its client is lost")
+	}
+	other := goredis.NewClusterClient(c.Options())
+	t.Cleanup(func() { _ = other.Close() })
+	victim := start(t, other, o)
+	var kill killedByAnswer
+	other.AddHook(&kill)
+	if out, _, err := victim.Answer(ctx, "s", "q", state.Answer{Result: []byte("{}"), Token: "t"}, 1); err != nil || out != state.AnswerCompleted {
+		t.Fatal(out, err)
+	}
+	answered := time.Now()
+	await.Until(t, "the call is found", func() bool { return contains(t, r, "c") })
+	if took := time.Since(answered); !kill.killed.Load() || took > 20*time.Second {
+		t.Errorf("it took %s to find the call, killed: %t", took, kill.killed.Load())
+	}
+}
+
+// killedByAnswer is the hook of a replica that is killed when it has taken the last answer of a call: it sends nothing any more.
+type killedByAnswer struct{ killed atomic.Bool }
+
+func (k *killedByAnswer) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (k *killedByAnswer) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if k.killed.Load() {
+			cmd.SetErr(io.EOF)
+			return io.EOF
+		}
+		err := next(ctx, cmd)
+		if c, ok := cmd.(*goredis.Cmd); ok && err == nil {
+			if list, _ := c.Val().([]any); len(list) > 0 && list[0] == "completed" {
+				k.killed.Store(true)
+			}
+		}
+		return err
+	}
+}
+
+func (k *killedByAnswer) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		if k.killed.Load() {
+			return io.EOF
+		}
+		return next(ctx, cmds)
+	}
 }
