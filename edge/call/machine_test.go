@@ -237,8 +237,10 @@ func TestCall(t *testing.T) {
 		"sent to a URL that is over": {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase, r.Open = state.PhaseReady, map[string]string{"k": "id"} }), "commit 1@1+0>1", Marking},
 			{stored, "run", Running}, {returns, "free, commit 2@1+2>4", Finishing}},
 		"waited too long":     {{claimedBy(ByLoss, func(r *medium.Record) { r.Phase = state.PhaseWaiting }), "free, commit 1@1+1>4", Finishing}},
-		"cancelled elsewhere": {{claimedBy(ByCancel, func(r *medium.Record) { r.Cancelled = true }), "free, commit 1@1+0>4", Finishing}},
-		"lost while marking":  {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase = state.PhaseReady }), "commit 1@1+0>1", Marking}, {failed(Fenced), "keep, over 3", Over}},
+		"cancelled elsewhere": {{claimedBy(ByCancel, func(r *medium.Record) { r.Cancelled = true }), "free, commit 1@1+0>4", Finishing}, {stored, "keep, over 1", Over}},
+		"cancelled elsewhere, and fenced": {{claimedBy(ByCancel, func(r *medium.Record) { r.Cancelled = true }), "free, commit 1@1+0>4", Finishing},
+			{failed(Fenced), "keep, cancel, over 3", Over}},
+		"lost while marking": {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase = state.PhaseReady }), "commit 1@1+0>1", Marking}, {failed(Fenced), "keep, over 3", Over}},
 		"cancelled while marking": {{claimedBy(ByAnswer, func(r *medium.Record) { r.Phase = state.PhaseReady }), "commit 1@1+0>1", Marking},
 			{kind(Cancelled), "free", Finishing}, {stored, "commit 2@1+0>4", Finishing}},
 	})

@@ -125,7 +125,9 @@ func (r *Replica) takeOver(w medium.ClaimTarget, why call.Why) call.Fault {
 				}
 				r.o.Log.Info(from, append(r.o.About(o.Record), takeoverAttrs(o.Record, w.Lost)...)...)
 			}
-			r.resume(o, Reason{Why: why, Began: began}, returns)
+			if !r.resume(o, Reason{Why: why, Began: began}, returns) {
+				f = call.Unavailable // until the store has again what it lacks
+			}
 			return f
 		}
 		if f == call.Unavailable {
@@ -151,22 +153,23 @@ func takeoverAttrs(r *medium.Record, lost string) []any {
 	return about
 }
 
-// resume continues a claimed call. returns is the value of r.returns before the claim.
-func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
+// resume continues a claimed call. returns is the value of r.returns before the claim. It returns false if the store
+// lacks writes of the call that this replica has: they are restored, and supersede the claim.
+func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) bool {
 	r.mu.Lock()
 	later := r.knowsLater(o.Record)
 	r.mu.Unlock()
 	if later {
-		// The store lacks writes that this replica has; restore them.
 		r.restoreCall(o.Record.ID)
-		return
+		return false
 	}
 	c, err := r.o.Resume(o, why)
 	if err != nil {
 		r.o.Log.Warn("a claimed call could not be resumed here", append(r.o.About(o.Record), "error", err)...)
-		return
+		return true
 	}
 	r.run(c, call.Event{Kind: call.Claimed, Why: why.Why, Record: o.Record, Reply: c.Refusal}, returns)
+	return true
 }
 
 // run makes a machine for a call that this replica owns and starts it with an event.

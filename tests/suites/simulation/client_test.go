@@ -46,6 +46,9 @@ type request struct {
 	response  string
 	responses int
 	cancelled bool
+	// canceller is the last replica that claimed the call to cancel it, at the time claimed; nil: none has.
+	canceller *replica
+	claimed   time.Duration
 	// returned is when the backend last ended a round.
 	returned time.Duration
 	// given are its answers, by their texts.

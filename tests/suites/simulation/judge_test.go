@@ -305,13 +305,23 @@ func (j *judge) ended(c *request) {
 	if late && w.stops == 0 && !c.x.repeats() && !w.excused(c) {
 		j.fail("%s ended by its lifetime though nobody has stopped", c.id)
 	}
+	// A replica that stood still cancels the call again if the store has lost its claim, unless nobody hears that it has, or the replica
+	// does so when it does not keep the call any more.
+	if r := c.canceller; r != nil && r.alive && !r.closed && !w.silent && r.back < c.claimed+keptFor && isFailure(c.response, call.Late) {
+		j.fail("%s ended by its lifetime though r%d, which has cancelled it, has not stopped", c.id, r.id)
+	}
+}
+
+// isFailure says whether a response is a failure of the edge.
+func isFailure(response string, f call.Failure) bool {
+	return strings.HasPrefix(response, fmt.Sprintf("failure %d ", f))
 }
 
 // failure judges the response of a call if it is a failure of the edge. late says whether it ended by its lifetime without its client's
 // doing: who has cancelled answers no more, and a cancellation may be lost with the replica that takes it.
 func (j *judge) failure(c *request, response string) (late bool) {
 	w := j.w
-	is := func(f call.Failure) bool { return strings.HasPrefix(response, fmt.Sprintf("failure %d ", f)) }
+	is := func(f call.Failure) bool { return isFailure(response, f) }
 	late = is(call.Late) && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
 	switch {
 	case late && j.calm():

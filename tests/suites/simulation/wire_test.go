@@ -210,6 +210,9 @@ func (x *wire) Claim(ctx context.Context, which medium.ClaimTarget) (*medium.Own
 			r := o.Record
 			x.r.w.logf("r%d claims %s at %d/%x, cancel %v, phase %d attempt %d", x.r.id, r.ID, r.Epoch.Counter(), r.Epoch.Random(), which.Cancel, r.Phase, r.Attempt)
 			x.believed(r, !which.Cancel)
+			if c := x.r.w.requestOf(r.ID); which.Cancel && c != nil {
+				c.canceller, c.claimed = x.r, x.r.w.now
+			}
 			if k := x.r.w.taskIn(r.Session); which.Cancel && k != nil {
 				k.jobs.claimed = x.r
 			}
