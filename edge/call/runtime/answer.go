@@ -38,6 +38,8 @@ type answer struct {
 	// by is the principal that answered, with token.
 	by    mcp.Principal
 	token mcp.Token
+	// awaits is true if the answer is kept for an unknown question that the store may restore.
+	awaits bool
 }
 
 // bytes returns the counted bytes of x.
@@ -57,26 +59,32 @@ type unmatched struct {
 // should retry, and the replica also retries. The call continues with the credentials of by and the
 // token of ctx, even if the answer is stored several times.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
-	out, release, err := r.AnswerNow(ctx, session, ask, a, by)
-	if err == nil && out == state.AnswerUnknown {
-		r.keepUnmatched(r.answerOf(ctx, session, ask, a, by))
-	}
-	return out, release, err
+	return r.take(ctx, answer{session: session, ask: ask, given: a, by: by, awaits: true})
 }
 
 // AnswerNow takes an answer as Answer does, but AnswerUnknown is final: the answer is not kept for
 // a question that the store may restore.
 func (r *Replica) AnswerNow(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) (_ state.AnswerStatus, release func(), _ error) {
-	x := r.answerOf(ctx, session, ask, a, by)
-	out, release, err := r.answer(context.WithoutCancel(ctx), x)
+	return r.take(ctx, answer{session: session, ask: ask, given: a, by: by})
+}
+
+// take takes an answer with the credentials of ctx, and retries one that may have been stored.
+func (r *Replica) take(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
+	x.random, x.token = r.o.Random(), mcp.TokenOf(ctx)
+	out, release, err := r.match(context.WithoutCancel(ctx), x)
 	if call.FaultOf(err) == call.Unavailable {
 		r.retryAnswer(x)
 	}
 	return out, release, err
 }
 
-func (r *Replica) answerOf(ctx context.Context, session, ask string, a state.Answer, by mcp.Principal) answer {
-	return answer{session: session, ask: ask, given: a, random: r.o.Random(), by: by, token: mcp.TokenOf(ctx)}
+// match stores an answer, and keeps it if its question is unknown.
+func (r *Replica) match(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
+	out, release, err := r.answer(ctx, x)
+	if err == nil && out == state.AnswerUnknown && x.awaits {
+		r.keepUnmatched(x)
+	}
+	return out, release, err
 }
 
 func (r *Replica) answer(ctx context.Context, x answer) (state.AnswerStatus, func(), error) {
@@ -108,7 +116,7 @@ func (r *Replica) retryAnswer(x answer) {
 			if !r.sleep(time.Second) {
 				return
 			}
-			_, release, err := r.answer(r.life, x)
+			_, release, err := r.match(r.life, x)
 			if release != nil {
 				release()
 			}
@@ -159,10 +167,14 @@ func (r *Replica) keepUnmatched(x answer) {
 		n, bytes = n+1, bytes+o.bytes()
 		return n > maxUnmatched || bytes > unmatchedBytes
 	})
-	if now-r.back < unmatchedFor {
+	if r.mayRestore(now) {
 		r.matchAgain()
 	}
 }
+
+// mayRestore reports whether the store may lack a question that a replica restores: it has returned lately, or
+// it may have done so before this replica started, which hears of no earlier return. The caller holds r.mu.
+func (r *Replica) mayRestore(now time.Duration) bool { return min(now, now-r.back) < unmatchedFor }
 
 // forgetUnmatched drops unmatched answers that have expired. The caller holds r.mu.
 func (r *Replica) forgetUnmatched(now time.Duration) {
@@ -191,7 +203,7 @@ func (r *Replica) matchAgain() {
 				}
 			}
 			r.mu.Lock()
-			if r.matching = len(r.unmatched) > 0 && r.now()-r.back < unmatchedFor; !r.matching {
+			if r.matching = len(r.unmatched) > 0 && r.mayRestore(r.now()); !r.matching {
 				r.mu.Unlock()
 				return
 			}

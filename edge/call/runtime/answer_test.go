@@ -64,6 +64,7 @@ func TestAnswersToQuestionsThatAreYetToBeRestored(t *testing.T) {
 func TestAnswersToUnknownQuestionsAreForgotten(t *testing.T) {
 	in(t, func(t *testing.T, h *house) {
 		b := h.replica(true)
+		sleep(unmatchedFor) // The store may have been rolled back before the start of b.
 		if out := h.answer(b, "ask1", "one"); out != state.AnswerUnknown {
 			t.Fatalf("the status of an answer to what was not asked is %d", out)
 		}
@@ -215,4 +216,31 @@ func TestRetriedAnswersAreBounded(t *testing.T) {
 			t.Errorf("%d answers of %d bytes are retried, though the store is back", n, bytes)
 		}
 	})
+}
+
+// An answer that may have been stored is retried. If the store has lost its question by then, it is kept for the restored one as any other,
+// also on a replica that has started since the store was away.
+func TestRetriedAnswersWaitForTheirQuestions(t *testing.T) {
+	for name, away := range map[string]bool{"retried": true, "on a new replica": false} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T, h *house) {
+				b := h.replica(true)
+				if away {
+					sleep(2 * missingStreamWait)
+					h.m.Away(true)
+					if _, _, err := b.Answer(t.Context(), session, "ask1", state.Answer{Result: []byte("one"), Token: "one"}, mcp.Principal{}); err == nil {
+						t.Fatal("an answer without a store is no error")
+					}
+					h.m.Away(false)
+					b.Returning()
+				} else if out := h.answer(b, "ask1", "one"); out != state.AnswerUnknown {
+					t.Fatalf("the status of an answer to what was not asked is %d", out)
+				}
+				sleep(1500 * time.Millisecond)
+				q := h.send(h.replica(true), "q", h.asksFirst(1))
+				sleep(3 * time.Second)
+				q.want("ask1, heard one")
+			})
+		})
+	}
 }
