@@ -93,12 +93,14 @@ func TestResourceToolsEverywhere(t *testing.T) {
 		})
 	}
 	t.Run("REST", func(t *testing.T) {
-		if names, _ := newOperator(t, e).names("/v1/tools", "tools", "name"); slices.Contains(names, "read_resource") || !slices.Contains(names, "add") {
+		_, _, o := startAdmin(t, resourceToolsAtRoot, hidden)
+		if names, _ := o.names("/v1/tools", "tools", "name"); slices.Contains(names, "read_resource") || !slices.Contains(names, "add") {
 			t.Errorf("the tools are %v", names)
 		}
 	})
 	t.Run("disabled", func(t *testing.T) {
-		newOperator(t, e).post("/v1/catalog/disable", `{"name":"fixture","kind":"backend"}`).want(http.StatusOK)
+		_, e, o := startAdmin(t, resourceToolsAtRoot, hidden)
+		o.post("/v1/catalog/disable", `{"name":"fixture","kind":"backend"}`).want(http.StatusOK)
 		for _, version := range []string{vNov, v2026} {
 			a := askerAt(t, e.URL, version)
 			got, want := errorOf(readBy(t, a, "test://item/7", nil)), errorOf(a.ask("resources/read", `{"uri":"test://item/7"}`))
