@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/call"
@@ -21,6 +22,41 @@ const (
 	// Options.Takeovers.
 	lostAtOnce = 16
 )
+
+// Reason is the reason for a claim.
+type Reason struct {
+	// Why is ByAnswer, ByLoss or ByCancel.
+	Why call.Why
+	// Began is the start of the claim.
+	Began time.Time
+	// By is the principal whose answer the call continues with. nil if no answer claimed it.
+	By *mcp.Principal
+	// Token is the token of By, if tokens are kept.
+	Token mcp.Token
+}
+
+// Caller returns the principal with whose rights a claimed call continues: that of the answer that
+// claimed it, otherwise that of the last answer of its round, otherwise the original one.
+func (why Reason) Caller(r *medium.Record) mcp.Principal {
+	if why.By != nil {
+		return *why.By
+	}
+	for _, q := range slices.Backward(r.Asked) {
+		if q.Answer != nil {
+			return q.Answer.By
+		}
+	}
+	return r.Principal
+}
+
+// Claimed is a call that was claimed.
+type Claimed struct {
+	Runner Runner
+	// Context provides the values of the contexts of its runs; its end does not end them.
+	Context context.Context
+	// Refusal is the call's response if the client refused a required answer. It may be nil.
+	Refusal *call.Reply
+}
 
 // beat renews the replica's heartbeat and starts a sweep if none is in progress. It does not wait
 // for the sweep, so that a slow store does not let the leases of this replica lapse.

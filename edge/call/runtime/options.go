@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	crand "crypto/rand"
@@ -99,39 +98,4 @@ func (o Options) withDefaults() Options {
 		o.About = func(r *medium.Record) []any { return []any{"call", r.ID} }
 	}
 	return o
-}
-
-// Reason is the reason for a claim.
-type Reason struct {
-	// Why is ByAnswer, ByLoss or ByCancel.
-	Why call.Why
-	// Began is the start of the claim.
-	Began time.Time
-	// By is the principal whose answer the call continues with. nil if no answer claimed it.
-	By *mcp.Principal
-	// Token is the token of By, if tokens are kept.
-	Token mcp.Token
-}
-
-// Caller returns the principal with whose rights a claimed call continues: that of the answer that
-// claimed it, otherwise that of the last answer of its round, otherwise the original one.
-func (why Reason) Caller(r *medium.Record) mcp.Principal {
-	if why.By != nil {
-		return *why.By
-	}
-	for _, q := range slices.Backward(r.Asked) {
-		if q.Answer != nil {
-			return q.Answer.By
-		}
-	}
-	return r.Principal
-}
-
-// Claimed is a call that was claimed.
-type Claimed struct {
-	Runner Runner
-	// Context provides the values of the contexts of its runs; its end does not end them.
-	Context context.Context
-	// Refusal is the call's response if the client refused a required answer. It may be nil.
-	Refusal *call.Reply
 }
