@@ -13,7 +13,6 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	r := c.round
 	switch {
 	case r.Cancelled:
-		c.noteCancelled() // If another replica claims the call before it has ended here, the store has lost the cancellation.
 		return c.end(c.cancelledReply(), buf)
 	case e.Late:
 		return c.fail(Late, nil, buf)

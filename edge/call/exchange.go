@@ -160,10 +160,10 @@ func stream(x *Exchange, _ ExchangeEvent, buf []Effect) []Effect {
 }
 
 // postpone continues without a stream until TimerOpen fires. Records may exist after Unavailable, and do
-// after IDTaken: another replica has taken one of them over.
+// after IDTaken: another replica has taken one of them over. After Gone, they may have existed.
 func postpone(x *Exchange, e ExchangeEvent, buf []Effect) []Effect {
 	x.stage = Postponed
-	x.mayHaveBegun = x.mayHaveBegun || e.Fault == Unavailable || e.Fault == IDTaken
+	x.mayHaveBegun = x.mayHaveBegun || e.Fault == Unavailable || e.Fault == IDTaken || e.Fault == Gone
 	return x.notBegun(e, buf)
 }
 

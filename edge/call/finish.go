@@ -179,6 +179,9 @@ func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
 func failedEntries(c *Call, e Event, buf []Effect) []Effect {
 	switch e.Fault {
 	case Fenced:
+		if c.round.Cancelled { // The store may have lost the cancellation with which this replica claimed the call.
+			c.noteCancelled()
+		}
 		return c.leave(HowLost, buf)
 	case Gone:
 		return c.leave(HowGone, buf)

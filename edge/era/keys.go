@@ -98,5 +98,5 @@ func (k Keys) Open(by Cipher, text string, bind []byte, value any) error {
 		return nil
 	}
 	return fmt.Errorf("it is sealed with the key %x, and this replica has %s: give all replicas the same redis.seal-keys, "+
-		"and keep one that was replaced for calls.lifetime", raw[:4], strings.Join(ids, ", "))
+		"and keep one that was replaced until what it sealed has expired", raw[:4], strings.Join(ids, ", "))
 }

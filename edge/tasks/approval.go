@@ -211,7 +211,11 @@ func (t *Tasks) lapse(ctx context.Context, memory *budget.Reservation, v *view, 
 	if err != nil || !t.isOver(w) {
 		return v, nil
 	}
-	if err := t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired}); err != nil && !errors.Is(err, ErrNotWaiting) {
+	err = t.conclude(ctx, w, &mcp.ApprovalVerdict{End: mcp.ApprovalExpired})
+	if over := (*mcp.Error)(nil); errors.As(err, &over) { // This replica shuts down.
+		return nil, over
+	}
+	if err != nil && !errors.Is(err, ErrNotWaiting) {
 		return nil, t.storeError(v.ID, err)
 	}
 	return t.load(ctx, memory, v.ID, who)

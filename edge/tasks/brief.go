@@ -41,6 +41,9 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 	if len(r.Brief) > 0 && json.Unmarshal(r.Brief, &b) != nil {
 		return noBrief
 	}
+	if w.Next == medium.NextWaiting {
+		b.Asked = nil // A round that runs again asks anew.
+	}
 	for i := range w.Entries {
 		var e entry
 		if json.Unmarshal(w.Entries[i].Data, &e) != nil {

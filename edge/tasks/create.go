@@ -165,6 +165,7 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		x.Release()
 		return mcp.Reply{}, t.notBegun(x.session.ID, err)
 	}
+	t.noteCreated(x.session.ID)
 	queued := time.Now()
 	t.turns.take(c.Principal.Key(), x, func() {
 		t.o.Telemetry.TaskBegan(time.Since(queued))
@@ -243,6 +244,7 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	case out.ended != nil:
 		return t.notStored(out.ended)
 	}
+	t.noteCreated(x.session.ID)
 	v, err := t.read(ctx, nil, x.session, nil)
 	if err != nil {
 		return mcp.Reply{}, err

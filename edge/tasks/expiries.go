@@ -16,9 +16,11 @@ type expiries struct {
 // set calls fn after a duration, unless stop is called before. It replaces the task's earlier
 // timer.
 func (x *expiries) set(task string, after time.Duration, fn func()) {
-	x.stop(task)
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if earlier := x.timers[task]; earlier != nil {
+		earlier.Stop()
+	}
 	var timer *time.Timer
 	timer = time.AfterFunc(after, func() {
 		x.mu.Lock()

@@ -15,10 +15,14 @@ import (
 // metaRelated is the key of `_meta` that names the task to which a message of 2025-11-25 belongs.
 const metaRelated = "io.modelcontextprotocol/related-task"
 
-// createdReply counts a request that has become a task, and returns the reply to it.
-func (t *Tasks) createdReply(rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
+// noteCreated counts a request that has become a task.
+func (t *Tasks) noteCreated(id string) {
 	t.counters.Created.Add(1)
-	t.noteRecent(v.ID)
+	t.noteRecent(id)
+}
+
+// createdReply returns the reply to a request that has become a task.
+func (t *Tasks) createdReply(rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
 		reply := t.complete(rules, c, "task", t.appendTask(nil, rules, v))
 		reply.Task = v.ID

@@ -43,10 +43,8 @@ func (r *Replica) cancel(w medium.ClaimTarget, by *mcp.Principal) {
 		return
 	}
 	size := answerOverhead + len(w.Session) + len(w.Call) + len(w.RequestID)
-	if w.RequestID != "" {
-		w.Latest = r.o.Now().Add(r.o.Lifetime) // that of a call which begins now
-	}
-	r.retryLater(&r.cancelRetries, size, func() { r.cancelLater(w, by, f) })
+	latest := r.o.Now().Add(r.o.Lifetime) // that of a call which begins now
+	r.retryLater(&r.cancelRetries, size, func() { r.cancelLater(w, by, f, latest) })
 }
 
 // notifyCancelled notifies the other replicas of a cancellation, because one of them may run the
@@ -80,9 +78,9 @@ func Canceller(r *medium.Record) *mcp.Principal {
 
 // cancelLater cancels a call again after fault f. After Gone it queries once more, because the call
 // may have got a record and parked since its replica was notified. It retries while the store is
-// unavailable, which may also have prevented the notification of the other replicas. w.Latest
-// spares calls that began since, with the same request id.
-func (r *Replica) cancelLater(w medium.ClaimTarget, by *mcp.Principal, f call.Fault) {
+// unavailable, which may also have prevented the notification of the other replicas. The query after
+// Gone spares calls that began since with the same request id, whose deadline is after latest.
+func (r *Replica) cancelLater(w medium.ClaimTarget, by *mcp.Principal, f call.Fault, latest time.Time) {
 	for range retryTries {
 		pause := cancelAgain
 		if f == call.Unavailable {
@@ -92,6 +90,9 @@ func (r *Replica) cancelLater(w medium.ClaimTarget, by *mcp.Principal, f call.Fa
 			return
 		}
 		before := f
+		if w.Latest = (time.Time{}); f == call.Gone && w.RequestID != "" {
+			w.Latest = latest
+		}
 		if f = r.takeOver(w, call.ByCancel); before == call.Unavailable && (f == call.NoFault || f == call.Gone) {
 			r.notifyCancelled(w, by)
 		}

@@ -3,7 +3,6 @@ package stateful
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -88,13 +87,15 @@ func (e *Era) revalidate(ctx context.Context) {
 
 // touchAll revalidates sessions. use is true if that counts as a use.
 func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
-	for part := range slices.Chunk(due, touchAtOnce) {
-		if ctx.Err() != nil || !e.touch(ctx, part, use) {
+	for len(due) > 0 && ctx.Err() == nil {
+		n := min(touchAtOnce, len(due))
+		if !e.touch(ctx, due[:n], use) {
 			for _, s := range due { // Retry as soon as the store is back.
 				s.lastTouched = time.Time{}
 			}
 			return
 		}
+		due = due[n:]
 	}
 }
 

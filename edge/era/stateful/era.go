@@ -111,6 +111,10 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
 		// The one request that may come before the handshake (Lifecycle, "Initialization").
+		if err := checkVersion(in); err != nil {
+			e.refuse(ctx, in, out, nil, msg, err)
+			return
+		}
 		respond(out, e.local(ctx, in, nil, nil, msg))
 		return
 	}

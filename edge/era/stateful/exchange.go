@@ -227,8 +227,8 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	s, rec, err := e.requireSession(ctx, in)
 	switch {
 	case err != nil && err.Kind == mcp.KindSessionRequired && e.sealsID(in):
-		err.Message = "a batch needs a session, and the request names none: " +
-			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request"
+		err = mcp.Errorf(mcp.KindSessionRequired, "a batch needs a session, and the request names none: "+
+			"send its messages one by one, or initialize, then the Mcp-Session-Id of its response with every request")
 	case err == nil && !rec.rules.Batching:
 		err = mcp.Errorf(mcp.KindInvalidRequest, "protocol version %s has no batches; send one message at a time", rec.rules.Version)
 	}

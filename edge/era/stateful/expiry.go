@@ -66,6 +66,9 @@ func (s *localSession) renewed() (p state.Patch, changed bool) {
 	if rec == nil {
 		return p, false
 	}
+	if s.caller.Load() == nil && s.until.Load() == 0 {
+		return p, false
+	}
 	if who := s.caller.Swap(nil); who != nil && !who.SameRights(&rec.Principal) {
 		p.Principal, changed = who, true
 	}

@@ -79,6 +79,7 @@ func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	e.counters.Standalone.Add(1)
 	if err := e.setAttachment(w.s, w.a); err != nil {
 		w.detach()
+		w.a = nil
 		return err
 	}
 	return nil

@@ -112,7 +112,8 @@ type ClaimTarget struct {
 	Epoch     Epoch
 	RequestID string
 	// Latest is the latest deadline that the call may have: a later call may use RequestID again.
-	// The call may also have none. Zero means any deadline.
+	// The call may also have none. Zero means any deadline. Deadlines are by the clocks of the replicas
+	// that began the calls: if these differ, a call of the last moments may be missed.
 	Latest time.Time
 	// Lapsed means that the owner's heartbeat lapsed although it had not left, so the call may be
 	// what crashes its owners.

@@ -177,6 +177,9 @@ func (r *Replica) pipe(ctx context.Context, fill func(redis.Pipeliner)) error {
 
 // exist reports for each of the keys whether it exists.
 func (r *Replica) exist(ctx context.Context, keys []string) ([]bool, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
 	cmds := make([]*redis.IntCmd, len(keys))
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, key := range keys {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -15,7 +16,7 @@ func (r *Replica) Claim(ctx context.Context, w medium.ClaimTarget) (*medium.Owne
 		return nil, err
 	}
 	o, err := r.readOwned(w.Session, rep)
-	if err == nil && w.Epoch == 0 { // Otherwise a sweep has found the call, and finds it again.
+	if err == nil && w.Epoch == 0 { // Otherwise the call had an owner, so that the index has its stream, and no sweep has postponed it.
 		r.reindex(ctx, o)
 	}
 	return o, err
@@ -31,12 +32,15 @@ var answerStatuses = map[string]state.AnswerStatus{
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerStatus, *medium.Owned, error) {
 	args := []any{ask, r.seals.seal(bindAsk(session, ask, "r"), pack(&a, (*codec).answer)), a.Token, a.Bytes(), random, indexed(session, ""), r.seals.heads()}
 	rep, err := r.run(ctx, answerScript, session, ask, append(args, flag(r.cluster == nil))...)
+	slow := false
 	if err == nil && rep.code == "index" {
 		// This replica may be lost right after the claim. The delay keeps a sweep from postponing the stream again before the
 		// claim; the heartbeat of a lost replica lasts longer.
-		if err = r.index(ctx, session, rep.text(0), r.limits.Lease/2); err == nil {
+		delay, began := r.limits.Lease/2, time.Now()
+		if err = r.index(ctx, session, rep.text(0), delay); err == nil {
 			rep, err = r.run(ctx, answerScript, session, ask, append(args, flag(true))...)
 		}
+		slow = time.Since(began) > delay
 	}
 	if err != nil {
 		return state.AnswerUnknown, nil, err
@@ -46,6 +50,9 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 		return out, nil, nil
 	}
 	o, err := r.readOwned(session, rep)
+	if err == nil && out == state.AnswerCompleted && slow {
+		r.reindex(ctx, o) // A sweep may have postponed the stream.
+	}
 	return out, o, err
 }
 

@@ -172,7 +172,11 @@ func parseListing(cursor string) (*listing, error) {
 	}
 	p := new(listing)
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || unpack(raw, p, (*codec).listing) != nil {
+	notHex := func(k string) bool {
+		raw, err := hex.DecodeString(k)
+		return err != nil || len(raw) == 0
+	}
+	if err != nil || unpack(raw, p, (*codec).listing) != nil || slices.ContainsFunc(p.pending, notHex) {
 		return nil, fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
 	}
 	return p, nil

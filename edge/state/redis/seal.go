@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // With Options.Keys, Redis holds what callers, backends and users wrote as sealed values. Each is
@@ -160,7 +162,7 @@ func (s *sealer) openBytes(b binding, stored []byte) ([]byte, error) {
 	nonce, rest := [nonceSize]byte(stored[headSize:]), stored[headSize+nonceSize:]
 	plain, err := s.keys[i].cipher.aead(nonce).Open(rest[:0], nonce[nonceSize-12:], rest, b.data(s.prefix))
 	if err != nil {
-		return nil, fmt.Errorf("the %s of %.40q in Redis was changed, or moved from another record: it does not open with its state key", b.what, b.session)
+		return nil, fmt.Errorf("the %s of %s in Redis was changed, or moved from another record: it does not open with its state key", b.what, mcp.SessionPrint(b.session))
 	}
 	return plain, nil
 }

@@ -10,8 +10,8 @@ return run(function()
   if not stream or lapsed(stream) then return { 'missing' } end
   local c = redis.call('HMGET', K .. ':c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
   if not c[1] then return { 'missing' } end
-  if tonumber(ARGV[A + 9]) > 0 and tonumber(c[3]) > tonumber(ARGV[A + 9]) then return { 'missing' } end
   if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
+  if tonumber(ARGV[A + 9]) > 0 and tonumber(c[3]) > tonumber(ARGV[A + 9]) then return { 'missing' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
   local lacks = foreign(ARGV[A + 8], call)
   if lacks then return { 'sealed', lacks } end

@@ -9,7 +9,7 @@ return run(function()
   local c = redis.call('HMGET', key, 'ep', 'n', 'rv', 'hd', 'ow', 'v', 'st')
   if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
   local at = redis.call('HGET', K .. ':m', 'c:' .. call)
-  if at and at ~= stream then return { 'exists', 'call ' .. call } end
+  if at and at ~= stream then return { 'exists', 'it is in another stream' } end
   local s = calls and loadstream(stream)
   if not s then return { 'ok', {}, 0, 0, {}, '0', {} } end
   if not at then return { 'ok', {}, #calls / 2, s.batch, {}, '0', {} } end
