@@ -156,7 +156,9 @@ func (x *Rounds) Next(round *medium.Record, events *Driver) (m *mcp.Call, kept b
 	}
 	m.Round, m.Attempt = x.Asked+1, max(round.Attempt, 1)
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
-	m.Backend, m.Memory = x.Bound(), &x.Memory
+	x.binding.Lock() // The machine may read First.Backend.
+	m.Backend, m.Memory = cmp.Or(x.backend, x.First.Backend), &x.Memory
+	x.binding.Unlock()
 	m.Responses = m.Responses[:len(m.Responses):len(m.Responses)]
 	for i := range round.Asked {
 		if q := &round.Asked[i]; q.Answer != nil && !q.Answer.Withdrawn {

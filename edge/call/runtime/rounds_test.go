@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,4 +156,17 @@ func answered(m mcp.Method, a state.Answer) medium.Question {
 	q := medium.Question{Answer: &a}
 	q.Method = m
 	return q
+}
+
+// The record of a call may begin while its first round starts; the race detector observes both.
+func TestRecordsBeginWhileARoundStarts(t *testing.T) {
+	x := Rounds{First: mcp.Call{Method: mcp.MethodToolsCall}, Served: "b"}
+	var both sync.WaitGroup
+	both.Go(func() { x.Next(&medium.Record{}, nil) })
+	r := new(medium.Record)
+	x.Fill(r)
+	both.Wait()
+	if r.Backend != "b" {
+		t.Errorf("the record has the backend %q", r.Backend)
+	}
 }
