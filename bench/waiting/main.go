@@ -91,7 +91,10 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	s.edges, err = replicas.New(replicas.Options{Program: program, Dir: dir, Redis: r.URL(), Count: 2, Flags: func(n int) []string {
-		return []string{"--log-level", "warn", "--backend", "waiting=" + backends[n-1], "MCPEDGE_CLIENTS_TASKS=" + strconv.Itoa(2*o.tasks+1000)}
+		return []string{
+			"--log-level", "warn", "--backend", "waiting=" + backends[n-1],
+			"MCPEDGE_CLIENTS_TASKS=" + strconv.Itoa(2*o.tasks+1000), "MCPEDGE_CLIENTS_BYTES=16GiB",
+		}
 	}})
 	if err != nil {
 		return err
