@@ -30,7 +30,7 @@ func (r *round) recall(ctx context.Context) (missing []policy.Obligation, _ erro
 }
 
 // remember stores the answer for the confirmations that were asked and may be remembered. If the
-// store fails or is full, the answer is lost, and the user is asked again.
+// store fails or is full, the answer is lost, and the next call asks the user again.
 func (r *round) remember(ctx context.Context) {
 	for i := range r.required.confirmations {
 		o := &r.required.confirmations[i]

@@ -153,8 +153,8 @@ func (f *follower) wait(ctx context.Context, woken <-chan struct{}, due <-chan t
 // replica.
 func (f *follower) polls() bool { return f.unread || f.ahead || !f.r.writes(f.log.Stream) }
 
-// step reads the log and sends what the machine sends, until that rests. sent is true if something was sent
-// to the client; ok is false once the stream has ended.
+// step reads the log and sends its new entries, until the machine has no further read. sent is true if
+// something was sent to the client; ok is false once the stream has ended.
 func (f *follower) step(ctx context.Context) (sent, ok bool) {
 	defer f.releasePage()
 	for reads := true; reads; {
